@@ -1,0 +1,54 @@
+# One word per deed. Every word does its own set-up, so a fresh machine needs only python3 (with venv), make and git.
+.DEFAULT_GOAL := help
+PYTHON  ?= python3
+VENV    := .venv
+BIN     := $(VENV)/bin
+READY   := $(VENV)/ready
+WORKERS ?= 3
+ARGS    ?=
+
+.PHONY: help up test check generate verify bench docs lock clean
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | awk -F '\t' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+$(READY): requirements.lock pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing Mooring's dependencies into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+up: $(READY) ## Start a landscape of real Kubernetes on this machine
+	@$(BIN)/mooring up --detach $(ARGS)
+
+test: $(READY) ## Run all tests (they start and stop the servers they need)
+	@$(BIN)/mooring binaries fetch
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+check: $(READY) ## Lint, types, floors and generated files
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory verify
+
+generate: $(READY) ## Write the generated files anew
+	$(BIN)/python -m mooring.cli.reference docs/reference/cli.md
+
+verify: $(READY) ## Fail if a generated file is not current
+	$(BIN)/python -m mooring.cli.reference --check docs/reference/cli.md
+
+bench: $(READY) ## Measure every bar against its floor: make bench [ONLY=up,client]
+	@$(BIN)/mooring binaries fetch
+	@$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
+
+docs: generate ## Write the reference pages (docs/ is plain Markdown)
+
+lock: $(READY) ## Resolve the dependencies anew into requirements.lock
+	$(PYTHON) -m venv build/uv && build/uv/bin/pip install --quiet uv
+	build/uv/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --upgrade \
+		--group dev pyproject.toml --output-file requirements.lock
+
+clean: ## Remove what was built here (binaries in the user cache and landscapes stay)
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

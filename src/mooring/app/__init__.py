@@ -1,0 +1,1 @@
+"""Everything joined: the one room that knows all the others."""

@@ -1,0 +1,264 @@
+"""``mooring up``, ``down``, ``status``, ``kubeconfig``, ``kubectl`` and ``logs``: a landscape on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mooring.cli.tables import Output, OutputOption, print_table, size, span
+
+if TYPE_CHECKING:
+    from mooring.app.settings import Place
+    from mooring.app.status import Status
+    from mooring.cli.background import Ready
+    from mooring.controlplane.landscape import Landscape
+
+COMPONENTS = ("mooring", "etcd", "kube-apiserver", "kube-controller-manager")
+
+LandscapeOption = Annotated[
+    str, typer.Option("--landscape", "-l", envvar="MOORING_LANDSCAPE", help="Which landscape is meant.")
+]
+DirectoryOption = Annotated[
+    Path | None,
+    typer.Option("--dir", envvar="MOORING_DIR", help="Where landscapes are kept. [default: the user's data directory]"),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add these words to the tree."""
+    for word in (up, down, status, kubeconfig, logs):
+        app.command()(word)
+    # Everything after the word belongs to kubectl, its --help included.
+    raw = {"ignore_unknown_options": True, "allow_interspersed_args": False, "help_option_names": []}
+    app.command(context_settings=raw)(kubectl)
+
+
+def up(
+    landscape: LandscapeOption = "default",
+    directory: DirectoryOption = None,
+    detach: Annotated[
+        bool, typer.Option("--detach", "-d", help="Return when all is ready, and go on in the background.")
+    ] = False,
+) -> None:
+    """Start real Kubernetes on this machine, and keep it running.
+
+    Stays in the foreground and stops everything on Ctrl-C, unless --detach is given. Data are kept; the next 'up'
+    brings them back. What is missing, such as the Kubernetes programs, is fetched first.
+    """
+    place = _place(landscape, directory)
+    if detach:
+        from mooring.cli.background import in_background
+
+        code = in_background(lambda ready: _up(place, ready), log=place.directory / "mooring.log")
+    else:
+        code = _up(place, lambda: None)
+    raise typer.Exit(code)
+
+
+def _up(place: Place, ready: Ready) -> int:
+    """What both forms of ``up`` do; ``ready`` is called after everything was said."""
+    from mooring.app.landscapes import Came, landscape_to_start
+    from mooring.app.landscapes import up as bring_up
+    from mooring.cli.progress import showing_progress
+
+    begun = time.monotonic()
+    _log_to_stderr()
+    with showing_progress() as progress:
+        landscape = landscape_to_start(place, progress)
+
+    def all_ready() -> None:
+        typer.echo(f"Landscape {place.name!r} is up ({time.monotonic() - begun:.1f} s).")
+        _tell_how_to_go_on(landscape)
+        ready()
+
+    came = asyncio.run(bring_up(landscape, told=lambda what: typer.echo(f"  {what}"), ready=all_ready))
+    if came is Came.ALREADY:
+        typer.echo(f"Landscape {place.name!r} is already running.")
+        _tell_how_to_go_on(landscape)
+    return 130 if came is Came.INTERRUPTED else 0
+
+
+def down(
+    landscape: LandscapeOption = "default",
+    directory: DirectoryOption = None,
+    purge: Annotated[bool, typer.Option("--purge", help="Delete the landscape's data, too.")] = False,
+) -> None:
+    """Stop a landscape. Its data stay, unless --purge is given."""
+    from mooring.app.landscapes import down as take_down
+    from mooring.app.landscapes import landscape_to_look_at
+
+    place = _place(landscape, directory)
+    if not asyncio.run(take_down(landscape_to_look_at(place), purge=purge)):
+        typer.echo(f"There is no landscape {place.name!r} in {place.directory.parent}.")
+    elif purge:
+        typer.echo(f"Landscape {place.name!r} is stopped, and {place.directory} is deleted.")
+    else:
+        typer.echo(f"Landscape {place.name!r} is stopped. 'mooring up{_named(place)}' brings it back with its data.")
+
+
+def status(
+    landscape: LandscapeOption = "default",
+    directory: DirectoryOption = None,
+    output: OutputOption = Output.TEXT,
+) -> None:
+    """Show what runs, and how well. Exits with 1 unless the landscape is running."""
+    import msgspec
+
+    from mooring.app.landscapes import landscape_to_look_at
+    from mooring.app.status import State
+    from mooring.app.status import status as look
+
+    seen = asyncio.run(look(landscape_to_look_at(_place(landscape, directory))))
+    if output is Output.JSON:
+        typer.echo(msgspec.json.format(msgspec.json.encode(seen), indent=2))
+    else:
+        _print_status(seen)
+    raise typer.Exit(0 if seen.state is State.RUNNING else 1)
+
+
+def kubeconfig(
+    landscape: LandscapeOption = "default",
+    directory: DirectoryOption = None,
+    merge: Annotated[bool, typer.Option("--merge", help="Add a context to your own kubeconfig, and use it.")] = False,
+    file: Annotated[
+        Path | None,
+        typer.Option("--kubeconfig", help="With --merge: into which file. [default: as kubectl, $KUBECONFIG]"),
+    ] = None,
+) -> None:
+    """Write a kubeconfig for the landscape and print its path.
+
+    It holds an administrator's certificate that is good for seven days; ask again for a new one.
+    """
+    from mooring.app.landscapes import landscape_to_look_at
+    from mooring.app.settings import SettingError
+
+    place = _place(landscape, directory)
+    found = landscape_to_look_at(place)
+    if not found.exists:
+        raise SettingError(
+            f"There is no landscape {place.name!r} in {place.directory.parent}. Start it with 'mooring up{_named(place)}'."
+        )
+    if not merge:
+        if file is not None:
+            raise typer.BadParameter("--kubeconfig says where to merge into; give --merge with it.")
+        typer.echo(found.write_kubeconfig())
+        return
+    from mooring.app.kubeconfigs import merge_into, user_kubeconfig
+
+    target = file or user_kubeconfig()
+    merge_into(target, found.admin_kubeconfig())
+    typer.echo(f"Context {found.context!r} is now the current one of {target}.")
+
+
+def kubectl(
+    context: typer.Context,
+    arguments: Annotated[list[str] | None, typer.Argument(help="What kubectl is to do.")] = None,
+) -> None:
+    """Run Mooring's kubectl on the landscape: 'mooring kubectl get namespaces'.
+
+    The landscape is named by MOORING_LANDSCAPE and MOORING_DIR; all arguments go to kubectl.
+    """
+    from mooring.app.landscapes import landscape_to_look_at
+    from mooring.controlplane.binaries import find_binaries
+    from mooring.controlplane.toolsets import KUBERNETES
+
+    parent = os.environ.get("MOORING_DIR")
+    place = _place(os.environ.get("MOORING_LANDSCAPE", "default"), Path(parent) if parent else None)
+    program = str(find_binaries(KUBERNETES).path("kubectl"))
+    path = landscape_to_look_at(place).write_kubeconfig()
+    os.execve(program, [program, *(arguments or [])], {**os.environ, "KUBECONFIG": str(path)})  # noqa: S606
+
+
+def _complete_component(incomplete: str) -> list[str]:
+    return [name for name in COMPONENTS if name.startswith(incomplete)]
+
+
+def logs(
+    component: Annotated[
+        str | None, typer.Argument(help="One of: " + ", ".join(COMPONENTS), autocompletion=_complete_component)
+    ] = None,
+    landscape: LandscapeOption = "default",
+    directory: DirectoryOption = None,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many of the last lines.")] = 50,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with new lines, until Ctrl-C.")] = False,
+) -> None:
+    """Show the logs of a landscape's processes, of one or of all."""
+    from mooring.cli.logs import log_files, show
+
+    if component is not None and component not in COMPONENTS:
+        raise typer.BadParameter(f"there is no component {component!r}; choose one of {', '.join(COMPONENTS)}.")
+    files = log_files(_place(landscape, directory).directory, component)
+    if not files:
+        typer.echo("There are no logs yet.", err=True)
+        raise typer.Exit(1)
+    show(files, lines=lines, follow=follow)
+
+
+def _place(landscape: str, directory: Path | None) -> Place:
+    from mooring.app.settings import place
+
+    return place(landscape, directory)
+
+
+def _named(place: Place) -> str:
+    """What must be added to a command so that it means this landscape again."""
+    from mooring.app.settings import data_directory
+
+    words = "" if place.name == "default" else f" --landscape {place.name}"
+    return words if place.directory.parent == data_directory() else f"{words} --dir {place.directory.parent}"
+
+
+def _tell_how_to_go_on(landscape: Landscape) -> None:
+    from mooring.app.settings import Place
+
+    named = _named(Place(landscape.name, landscape.directory))
+    typer.echo(
+        f"\n  export KUBECONFIG=$({_command()} kubeconfig{named})\n  kubectl get namespaces\n\n"
+        f"Stop it with '{_command()} down{named}'."
+    )
+
+
+def _command() -> str:
+    """How this program was called, so that the lines we print can be copied also when it is not on the PATH."""
+    import shutil
+
+    called = sys.argv[0]
+    return "mooring" if shutil.which("mooring") or not called else called
+
+
+def _log_to_stderr() -> None:
+    import logging
+
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO, stream=sys.stderr)
+
+
+def _print_status(seen: Status) -> None:
+    typer.echo(f"Landscape {seen.landscape!r}: {seen.state}")
+    typer.echo(f"  directory   {seen.directory}")
+    if seen.server is not None:
+        typer.echo(f"  server      {seen.server}")
+    if seen.kubernetes is not None:
+        typer.echo(f"  kubernetes  {seen.kubernetes}")
+    for alarm in seen.alarms:
+        typer.echo(f"  etcd alarm  {alarm}: see docs/how-to/landscapes.md for what to do")
+    if not seen.components:
+        return
+    typer.echo()
+    rows = [
+        (
+            one.name,
+            "running" if one.running else "stopped",
+            str(one.pid or "-"),
+            "-" if one.up_seconds is None else span(one.up_seconds),
+            "-" if one.memory_bytes is None else size(one.memory_bytes),
+            str(one.restarts) + (f" (last {one.last_exit})" if one.last_exit else ""),
+        )
+        for one in seen.components
+    ]
+    print_table(("COMPONENT", "STATE", "PID", "UP", "MEMORY", "RESTARTS"), rows)

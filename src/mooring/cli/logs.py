@@ -1,0 +1,58 @@
+"""Log files of a landscape: their last lines, and what follows."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+import typer
+
+_LOOK_AGAIN = 0.25
+
+
+def log_files(directory: Path, component: str | None) -> dict[str, Path]:
+    """Log files by what they are called: the component, behind its cluster's id where there are several."""
+    found = sorted([*directory.glob("*.log"), *directory.glob("etcd/*.log"), *directory.glob("clusters/*/*.log")])
+    several = len({path.parent for path in found if path.parent.parent.name == "clusters"}) > 1
+    files = {}
+    for path in found:
+        if component is None or path.stem == component:
+            in_cluster = several and path.parent.parent.name == "clusters"
+            files[f"{path.parent.name}/{path.stem}" if in_cluster else path.stem] = path
+    return files
+
+
+def show(files: Mapping[str, Path], *, lines: int, follow: bool) -> None:
+    """Print the end of each file; then, if wanted, whatever comes, until Ctrl-C."""
+    with contextlib.ExitStack() as stack:
+        opened = {name: stack.enter_context(path.open("rb")) for name, path in files.items()}
+        width = max(map(len, opened)) if len(opened) > 1 else 0
+        for name, file in opened.items():
+            for line in deque(file, maxlen=lines):
+                _print(name, line, width)
+        with contextlib.suppress(KeyboardInterrupt):
+            while follow:
+                if not any([_print_new(name, file, width) for name, file in opened.items()]):
+                    time.sleep(_LOOK_AGAIN)
+
+
+def _print_new(name: str, file: BinaryIO, width: int) -> bool:
+    start = file.tell()
+    if os.fstat(file.fileno()).st_size < start:
+        start = file.seek(0)  # it was truncated
+    line = file.readline()
+    if not line.endswith(b"\n"):
+        file.seek(start)  # the rest of the line is still to come
+        return False
+    _print(name, line, width)
+    return True
+
+
+def _print(name: str, line: bytes, width: int) -> None:
+    text = line.decode(errors="replace").rstrip("\n")
+    typer.echo(f"{name.ljust(width)} | {text}" if width else text)

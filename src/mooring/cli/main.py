@@ -1,0 +1,52 @@
+"""The tree of commands, and what happens when one of them fails."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from mooring import __version__
+from mooring.cli import binaries, landscapes
+from mooring.cli.failures import tell
+
+app = typer.Typer(
+    name="mooring",
+    help="Kubernetes clusters, and access to them, for the asking.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(binaries.app, name="binaries")
+landscapes.register(app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"mooring {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def mooring(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Kubernetes clusters, and access to them, for the asking."""
+
+
+def main() -> None:
+    """Run a command; whatever goes wrong becomes one message and an exit code."""
+    try:
+        app()
+    except BrokenPipeError:
+        # Whoever read our output had enough. Nothing is left to be flushed to it at the exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:
+        tell(error)
+        sys.exit(1)

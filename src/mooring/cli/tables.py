@@ -1,0 +1,37 @@
+"""Plain tables: columns without a frame, so that they can be grepped and copied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class Output(StrEnum):
+    """How results are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="How to print the result.")]
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
+    for row in (header, *rows):
+        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def span(seconds: float) -> str:
+    """A length of time as kubectl writes ages: ``42s``, ``7m``, ``3h``, ``5d``."""
+    for size, letter in ((86_400, "d"), (3_600, "h"), (60, "m")):
+        if seconds >= 2 * size:
+            return f"{int(seconds // size)}{letter}"
+    return f"{int(seconds)}s"
+
+
+def size(count: int) -> str:
+    return f"{count / 1024**2:.0f} MiB"

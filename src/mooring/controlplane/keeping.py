@@ -1,0 +1,129 @@
+"""Keeping a program running: found or started, waited for, and started again when it dies.
+
+A :class:`Keeper` is asked by whoever owns the program (etcd, a control plane). What it restarts, and why the last
+one ended, is in the program's pid file, where ``mooring status`` reads it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from mooring.controlplane.errors import ControlPlaneError, NotReady
+from mooring.controlplane.probes import POLL
+from mooring.controlplane.processes import Child, Program
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 120.0  # seconds that a start may take on a machine that is busy with other things
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 30.0
+_STABLE = 60.0  # after so many seconds of life a death counts as the first one again
+
+
+class Keeper:
+    """One program that should be running.
+
+    ``prepare`` makes the program ready to start (certificates, a free port) and is called before every start, so that
+    a port that someone took while the child was down is exchanged for another.
+    """
+
+    def __init__(self, name: str, directory: Path, prepare: Callable[[], Program]) -> None:
+        self.name = name
+        self._directory = directory
+        self._prepare = prepare
+        self._child: Child | None = None
+
+    @property
+    def child(self) -> Child:
+        if self._child is None:
+            raise NotReady(f"{self.name} is not running.")
+        return self._child
+
+    async def ensure(self) -> Child:
+        """The running child; one that runs with other arguments than it should is replaced."""
+        program = self._prepare()
+        child = program.running()
+        if child is not None and child.record.fingerprint != program.fingerprint:
+            await child.stop()
+            child.release()
+            child = None
+        self._replace(child or program.start())
+        return self.child
+
+    async def keep(self, on_restart: Callable[[], None] | None = None) -> None:
+        """Start it again whenever it dies, at growing intervals. Runs until cancelled."""
+        pause, restarts = _FIRST_PAUSE, self.child.record.restarts
+        while True:
+            how = await self.child.exited()
+            log.warning("%s %s; starting it again", self.name, how)
+            if time.time() - self.child.record.started > _STABLE:
+                pause = _FIRST_PAUSE
+            restarts += 1
+            while not await self._started_again(restarts, how):
+                await asyncio.sleep(pause * random.uniform(0.8, 1.2))  # noqa: S311
+                pause = min(pause * 2, _LONGEST_PAUSE)
+            if on_restart is not None:
+                on_restart()
+            await asyncio.sleep(pause * random.uniform(0.8, 1.2))  # noqa: S311
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def renew(self) -> None:
+        """Have :meth:`keep` exchange a child whose arguments are no longer the right ones."""
+        if self.child.record.fingerprint != self._prepare().fingerprint:
+            self.child.signal(signal.SIGTERM)
+
+    async def stop(self) -> None:
+        """Stop the program, whoever started it."""
+        child, self._child = self._child, None
+        if child is None:
+            child = self._found()
+        if child is not None:
+            await child.stop()
+            child.release()
+
+    def release(self) -> None:
+        """Let go of the child, which lives on."""
+        self._replace(None)
+
+    def _found(self) -> Child | None:
+        # By its lock alone: what cannot be started any more, because a file is damaged, can still be stopped.
+        return Program(name=self.name, executable=Path(), arguments=(), directory=self._directory).running()
+
+    async def _started_again(self, restarts: int, how: str) -> bool:
+        try:
+            self._replace(self._prepare().start(restarts=restarts, last_exit=how))
+        except ControlPlaneError as error:
+            log.warning("%s could not be started again: %s", self.name, error)
+            return False
+        return True
+
+    def _replace(self, child: Child | None) -> None:
+        if self._child is not None:
+            self._child.release()
+        self._child = child
+
+
+async def until_well(
+    well: Callable[[], Awaitable[bool]], child: Child, program: Program, *, patience: float = PATIENCE
+) -> None:
+    """Wait until the question is answered with yes, the child dies, or patience ends."""
+    ended = asyncio.ensure_future(child.exited())
+    try:
+        async with asyncio.timeout(patience):
+            while not await well():
+                if ended.done():
+                    raise program.failure(ended.result())
+                await asyncio.sleep(POLL)
+    except TimeoutError:
+        raise NotReady(
+            f"{program.name} runs but was not ready after {patience:.0f} s. The end of {program.log}:\n"
+            f"{program.last_lines()}"
+        ) from None
+    finally:
+        ended.cancel()

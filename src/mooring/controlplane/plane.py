@@ -1,0 +1,249 @@
+"""A control plane: one kube-apiserver and one kube-controller-manager on a key prefix of the landscape's etcd.
+
+That is a whole Kubernetes cluster but for nodes. Each has its own authority, service-account key, etcd user and ports;
+nothing it holds opens another. The platform of a landscape is one; the local provider makes many.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import secrets
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from mooring.api.kubeconfigs import ClientCertificate, Document, kubeconfig
+from mooring.controlplane import certificates, ports
+from mooring.controlplane.components import (
+    API_SERVER,
+    CONTROLLER_MANAGER,
+    api_server_program,
+    authentication_configuration,
+    controller_manager_program,
+)
+from mooring.controlplane.etcd import Etcd
+from mooring.controlplane.files import private_directory, read_private, read_state, write_private, write_state
+from mooring.controlplane.keeping import Keeper, until_well
+from mooring.controlplane.ports import LOOPBACK
+from mooring.controlplane.probes import Prober
+from mooring.controlplane.processes import Program, is_locked
+
+ADMIN_LIFETIME = datetime.timedelta(hours=1)
+
+# Prefix-free by construction: all ids have the same length.
+_ID_LENGTH = 12
+_ID_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
+_FIRST_FRUIT = "/api/v1/namespaces/default/serviceaccounts/default"
+
+
+class Ports(msgspec.Struct, frozen=True, kw_only=True):
+    api_server: int
+    controller_manager: int
+
+
+@dataclass(frozen=True, slots=True)
+class Executables:
+    """The two binaries of one Kubernetes version."""
+
+    api_server: Path
+    controller_manager: Path
+
+
+@dataclass(eq=False)
+class ControlPlane:
+    """One control plane, by its directory. Making the object touches nothing."""
+
+    directory: Path
+    identity: str
+    executables: Executables
+    etcd: Etcd
+    api_server_flags: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.api_server = Keeper(API_SERVER, self.directory, self._prepare_api_server)
+        self.controller_manager = Keeper(CONTROLLER_MANAGER, self.directory, self._prepare_controller_manager)
+
+    # -- what it is ---------------------------------------------------------------------------------------------
+
+    @property
+    def ports(self) -> Ports:
+        return read_state(self.directory / "ports.json", Ports)
+
+    @property
+    def server(self) -> str:
+        return f"https://{LOOPBACK}:{self.ports.api_server}"
+
+    @property
+    def ca(self) -> bytes:
+        return read_private(self._pki / "ca.crt")
+
+    @property
+    def issuer(self) -> str:
+        """Who signs its service-account tokens. Without the port, which may change while tokens live."""
+        return f"https://{self.identity}.clusters.mooring.internal"
+
+    @property
+    def _pki(self) -> Path:
+        return self.directory / "pki"
+
+    def _admin(self) -> ClientCertificate:
+        authority = certificates.ensure_authority(self._pki, "mooring")
+        return authority.client("mooring-admin", "system:masters", lifetime=ADMIN_LIFETIME)
+
+    def kubeconfig(
+        self, *, name: str, user: str, groups: tuple[str, ...] = (), lifetime: datetime.timedelta = ADMIN_LIFETIME
+    ) -> Document:
+        """A kubeconfig with a certificate made now, in memory."""
+        authority = certificates.ensure_authority(self._pki, "mooring")
+        issued = authority.client(user, *groups, lifetime=lifetime)
+        return kubeconfig(name=name, server=self.server, ca=authority.pem, user=user, certificate=issued)
+
+    def admin_kubeconfig(self, *, name: str, lifetime: datetime.timedelta = ADMIN_LIFETIME) -> Document:
+        """The same for someone who may do everything."""
+        return self.kubeconfig(name=name, user="mooring-admin", groups=("system:masters",), lifetime=lifetime)
+
+    # -- its life -----------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Find or start both processes and wait until they are ready. etcd must be serving."""
+        self.prepare()
+        await self.etcd.add_tenant(self.identity)
+        await self.api_server.ensure()
+        await self.ready()
+
+    async def ready(self) -> None:
+        """Wait until the API server is ready and the controller manager at work.
+
+        The controller manager is started when there is something to manage: earlier, it would ask for that once a
+        second, and on average lose half of one. Its own word that it is healthy comes long before its controllers
+        run, so the proof is what they make: the ``default`` ServiceAccount.
+        """
+        prober = Prober(self.ports.api_server, self.ca, self._admin())
+        try:
+            await until_well(lambda: prober.is_well("/readyz"), self.api_server.child, self._api_server_program())
+            child, program = await self.controller_manager.ensure(), self._controller_manager_program()
+            await until_well(lambda: prober.is_well(_FIRST_FRUIT), child, program)
+        finally:
+            prober.close()
+
+    async def is_ready(self) -> bool:
+        """Whether the API server says, now, that it is ready and the controller manager has been at work."""
+        if not (self.directory / "ports.json").exists():
+            return False
+        prober = Prober(self.ports.api_server, self.ca, self._admin())
+        try:
+            return await prober.is_well("/readyz") and await prober.is_well(_FIRST_FRUIT)
+        finally:
+            prober.close()
+
+    async def keep(self) -> None:
+        """Restart what dies. Runs until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.api_server.keep(on_restart=self.controller_manager.renew))
+            group.create_task(self.controller_manager.keep())
+
+    async def stop(self) -> None:
+        """Stop both processes; the data stays."""
+        if self.directory.exists():
+            await self.controller_manager.stop()
+            await self.api_server.stop()
+
+    def programs(self) -> tuple[Program, Program]:
+        """What runs here, for a look from outside."""
+        return self._api_server_program(), self._controller_manager_program()
+
+    def release(self) -> None:
+        """Let go of the processes, which live on."""
+        self.controller_manager.release()
+        self.api_server.release()
+
+    async def delete(self) -> None:
+        """Everything: processes, keys, etcd user and role, directory. Stopped halfway, it can be done again."""
+        await self.stop()
+        await self.etcd.remove_tenant(self.identity)
+        await asyncio.to_thread(shutil.rmtree, self.directory, ignore_errors=True)
+
+    # -- files --------------------------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Everything that does not need etcd or a running process."""
+        private_directory(self.directory)
+        pki = private_directory(self._pki)
+        authority = certificates.ensure_authority(pki, "mooring")
+        certificates.ensure_server(
+            authority, pki, "server", LOOPBACK, "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"
+        )
+        certificates.ensure_signing_key(pki / "service-accounts.key")
+        self.etcd.ensure_tenant_certificate(self.identity, pki)
+        self._ensure_authentication_file()
+        self._settle_ports()
+        self._ensure_controller_manager_kubeconfig(authority)
+
+    def _prepare_api_server(self) -> Program:
+        self.prepare()
+        return self._api_server_program()
+
+    def _prepare_controller_manager(self) -> Program:
+        self.prepare()
+        return self._controller_manager_program()
+
+    def _settle_ports(self) -> None:
+        path = self.directory / "ports.json"
+        given = self.ports if path.exists() else Ports(api_server=0, controller_manager=0)
+        api_server = self._settled(given.api_server, API_SERVER, besides=given.controller_manager)
+        manager = self._settled(given.controller_manager, CONTROLLER_MANAGER, besides=api_server)
+        settled = Ports(api_server=api_server, controller_manager=manager)
+        if settled != given:
+            write_state(path, settled)
+
+    def _settled(self, port: int, program: str, *, besides: int) -> int:
+        """The remembered port while its program listens there or could; otherwise another one."""
+        if port and (is_locked(self.directory / f"{program}.lock") or ports.is_free(port)):
+            return port
+        return ports.free_port(besides=[besides])
+
+    def _ensure_authentication_file(self) -> None:
+        path = self.directory / "authentication.json"
+        if not path.exists():
+            write_state(path, authentication_configuration())
+
+    def _ensure_controller_manager_kubeconfig(self, authority: certificates.Authority) -> None:
+        user = "system:kube-controller-manager"
+        certificates.ensure_client(authority, self._pki, CONTROLLER_MANAGER, user)
+        certificate = ClientCertificate(
+            certificate=read_private(self._pki / f"{CONTROLLER_MANAGER}.crt"),
+            key=read_private(self._pki / f"{CONTROLLER_MANAGER}.key"),
+        )
+        document = kubeconfig(
+            name=self.identity, server=self.server, ca=authority.pem, user=user, certificate=certificate
+        )
+        write_private(self.directory / f"{CONTROLLER_MANAGER}.kubeconfig", msgspec.json.encode(document))
+
+    def _api_server_program(self) -> Program:
+        return api_server_program(
+            directory=self.directory,
+            executable=self.executables.api_server,
+            port=self.ports.api_server,
+            issuer=self.issuer,
+            etcd_url=self.etcd.url,
+            etcd_ca=self.etcd.ca_file,
+            etcd_prefix=f"/{self.identity}",
+            extra=self.api_server_flags,
+        )
+
+    def _controller_manager_program(self) -> Program:
+        return controller_manager_program(
+            directory=self.directory,
+            executable=self.executables.controller_manager,
+            port=self.ports.controller_manager,
+            server=self.server,
+        )
+
+
+def new_identity() -> str:
+    """A name for a control plane inside its landscape: a directory, an etcd user and a key prefix."""
+    return "".join(secrets.choice(_ID_LETTERS) for _ in range(_ID_LENGTH))

@@ -1,0 +1,76 @@
+"""Asking a server on this machine whether it is well, and etcd to do something.
+
+Small blocking requests on one kept connection, run in a thread. API objects are none of this room's business: they
+go through ``mooring.kube``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import os
+import ssl
+from dataclasses import dataclass, field
+
+from mooring.api.kubeconfigs import ClientCertificate
+from mooring.controlplane.ports import LOOPBACK
+
+POLL = 0.02  # seconds between two questions to a server that is starting
+_ANSWER = 5.0  # seconds that an answer may take
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    code: int
+    body: bytes
+
+
+@dataclass(slots=True, eq=False)
+class Prober:
+    """One server on loopback, asked over TLS."""
+
+    port: int
+    ca: bytes
+    certificate: ClientCertificate | None = None
+    _connection: http.client.HTTPSConnection | None = field(default=None, repr=False)
+
+    async def ask(
+        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> Answer | None:
+        """The answer, or None if nobody answered."""
+        return await asyncio.to_thread(self._ask, method, path, body, headers or {})
+
+    async def is_well(self, path: str) -> bool:
+        answer = await self.ask("GET", path)
+        return answer is not None and answer.code == http.client.OK
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _ask(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer | None:
+        if self._connection is None:
+            context = tls_context(self.ca, self.certificate)
+            self._connection = http.client.HTTPSConnection(LOOPBACK, self.port, timeout=_ANSWER, context=context)
+        try:
+            self._connection.request(method, path, body, headers)
+            response = self._connection.getresponse()
+            return Answer(response.status, response.read())
+        except (OSError, http.client.HTTPException):
+            self.close()
+            return None
+
+
+def tls_context(ca: bytes, certificate: ClientCertificate | None) -> ssl.SSLContext:
+    """Trust in one authority, and perhaps a certificate to show; the key does not touch the disk."""
+    context = ssl.create_default_context(cadata=ca.decode("ascii"))
+    if certificate is not None:
+        # OpenSSL's Python door takes files only: this one exists in memory and has no name.
+        memory = os.memfd_create("certificate")
+        with contextlib.closing(os.fdopen(memory, "wb")) as file:
+            file.write(certificate.key + certificate.certificate)
+            file.flush()
+            context.load_cert_chain(f"/proc/self/fd/{memory}")
+    return context
