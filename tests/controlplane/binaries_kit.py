@@ -207,9 +207,7 @@ if __name__ == "__main__":
     # A shell's background job inherits SIGINT as ignored; here it means Ctrl-C, however tests are started.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        found = fetch_binaries(
-            toolset_at(Path(sys.argv[1])), progress=Spoken(), means=Means((*sys.argv, "any")[2])
-        )
+        found = fetch_binaries(toolset_at(Path(sys.argv[1])), progress=Spoken(), means=Means((*sys.argv, "any")[2]))
     except BinariesError as error:
         sys.exit(str(error))
     print(*found.directories)

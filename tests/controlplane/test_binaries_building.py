@@ -89,9 +89,7 @@ def test_without_a_reachable_release_it_builds_and_says_so_in_one_line(toolset, 
 
 @needs_go
 def test_a_compile_error_is_one_sentence_with_the_compilers_words(toolset, warm):
-    (toolset.recipe_directory / "greeter" / "main.go").write_text(
-        "package main\n\nfunc main() { nonsense() }\n"
-    )
+    (toolset.recipe_directory / "greeter" / "main.go").write_text("package main\n\nfunc main() { nonsense() }\n")
     with pytest.raises(BinariesError, match=r"Cannot get alpha, beta: .*undefined: nonsense"):
         fetch_binaries(toolset, progress=Recorder(), means=Means.BUILD)
 

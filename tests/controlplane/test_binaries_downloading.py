@@ -149,9 +149,7 @@ def test_a_redirect_out_of_https_is_refused(toolset, stand_in, tls, monkeypatch)
 
 
 def test_a_hostile_archive_writes_nowhere_else(toolset, stand_in, tmp_path):
-    evil = [
-        member(name, b"evil") for name in ("../../evil", str(tmp_path / "evil"), f"beta-{VERSION}/../../evil")
-    ]
+    evil = [member(name, b"evil") for name in ("../../evil", str(tmp_path / "evil"), f"beta-{VERSION}/../../evil")]
     stand_in.publish_beta(archive_of(*evil, member(f"beta-{VERSION}/beta", script("beta"))))
     found = fetch_binaries(toolset, progress=Recorder(), means=Means.DOWNLOAD)
     assert found.path("beta").read_bytes() == script("beta")

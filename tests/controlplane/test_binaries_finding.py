@@ -49,9 +49,7 @@ def directory_with(path: Path, *names: str, version: str = "v9.9.9") -> Path:
     return path
 
 
-def test_a_named_directory_comes_before_the_cache_and_before_kubebuilders(
-    toolset, stand_in, tmp_path, monkeypatch
-):
+def test_a_named_directory_comes_before_the_cache_and_before_kubebuilders(toolset, stand_in, tmp_path, monkeypatch):
     cached = fetch(toolset)
     assert cached.programs["alpha"].source is Source.DOWNLOADED
 
@@ -209,9 +207,7 @@ def test_the_server_is_stamped_with_its_version():
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "word"), [("module m\n", "Go version"), ("module m\n\ngo 1.26\n", "greeter")]
-)
+@pytest.mark.parametrize(("text", "word"), [("module m\n", "Go version"), ("module m\n\ngo 1.26\n", "greeter")])
 def test_a_recipe_that_pins_nothing_is_named(toolset, text, word):
     (toolset.recipe_directory / "go.mod").write_text(text)
     with pytest.raises(BinariesError, match=word) as caught:

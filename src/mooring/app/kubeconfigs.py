@@ -44,7 +44,9 @@ def _read(path: Path) -> Mapping[str, Any]:
         return {}
     sections = ("clusters", "users", "contexts")
     if not isinstance(content, dict) or not all(_is_named_list(content.get(section)) for section in sections):
-        raise SettingError(f"The file {path} is not a kubeconfig. It was left as it is; give another with --kubeconfig.")
+        raise SettingError(
+            f"The file {path} is not a kubeconfig. It was left as it is; give another with --kubeconfig."
+        )
     return content
 
 
@@ -66,7 +68,9 @@ def _locked(path: Path) -> Iterator[None]:
                 raise SettingError(f"{path} is locked by {lock}; remove that file if nobody is writing.") from None
             time.sleep(0.05)
         except OSError as error:
-            raise SettingError(f"Cannot write beside {path}: {error.strerror}. Give another file with --kubeconfig.") from error
+            raise SettingError(
+                f"Cannot write beside {path}: {error.strerror}. Give another file with --kubeconfig."
+            ) from error
     try:
         yield
     finally:

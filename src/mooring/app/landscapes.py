@@ -85,9 +85,7 @@ async def down(landscape: Landscape, *, purge: bool) -> bool:
     return True
 
 
-async def _take_or_wait(
-    landscape: Landscape, asked_to_stop: asyncio.Event, told: Callable[[str], None]
-) -> int | None:
+async def _take_or_wait(landscape: Landscape, asked_to_stop: asyncio.Event, told: Callable[[str], None]) -> int | None:
     """The landscape's lock; or None once somebody else has brought it up, or we are to stop."""
     waiting = False
     while not asked_to_stop.is_set():

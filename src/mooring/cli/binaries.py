@@ -45,9 +45,7 @@ def binaries(context: typer.Context, output: OutputOption = Output.TEXT) -> None
 
 @app.command()
 def fetch(
-    download: Annotated[
-        bool, typer.Option("--download", help="Only download releases, never compile.")
-    ] = False,
+    download: Annotated[bool, typer.Option("--download", help="Only download releases, never compile.")] = False,
     build: Annotated[bool, typer.Option("--build", help="Only compile from source, never download.")] = False,
     output: OutputOption = Output.TEXT,
 ) -> None:
@@ -58,9 +56,7 @@ def fetch(
     holds each official address without its https://.
     """
     if download and build:
-        raise typer.BadParameter(
-            "--download and --build exclude each other: give one, or neither for both ways."
-        )
+        raise typer.BadParameter("--download and --build exclude each other: give one, or neither for both ways.")
     from mooring.cli.progress import showing_progress
     from mooring.controlplane.binaries import Means, fetch_binaries
     from mooring.controlplane.toolsets import KUBERNETES
@@ -70,9 +66,7 @@ def fetch(
         found = fetch_binaries(KUBERNETES, progress=progress, means=means)
     if output is Output.JSON:
         programs = found.programs.values()
-        rows = [
-            {"name": p.name, "version": p.version, "source": p.source, "path": str(p.path)} for p in programs
-        ]
+        rows = [{"name": p.name, "version": p.version, "source": p.source, "path": str(p.path)} for p in programs]
         typer.echo(json.dumps(rows, indent=2))
     else:
         # In the form of PATH, so that PATH="$(mooring binaries fetch):$PATH" is right also for two

@@ -142,7 +142,8 @@ def kubeconfig(
     found = landscape_to_look_at(place)
     if not found.exists:
         raise SettingError(
-            f"There is no landscape {place.name!r} in {place.directory.parent}. Start it with 'mooring up{_named(place)}'."
+            f"There is no landscape {place.name!r} in {place.directory.parent}. "
+            f"Start it with 'mooring up{_named(place)}'."
         )
     if not merge:
         if file is not None:

@@ -37,7 +37,8 @@ def show(files: Mapping[str, Path], *, lines: int, follow: bool) -> None:
                 _print(name, line, width)
         with contextlib.suppress(KeyboardInterrupt):
             while follow:
-                if not any([_print_new(name, file, width) for name, file in opened.items()]):
+                news = [_print_new(name, file, width) for name, file in opened.items()]
+                if not any(news):
                     time.sleep(_LOOK_AGAIN)
 
 

@@ -72,9 +72,7 @@ class Bar:
     def advance(self, done: int, total: int | None, *, unit: Unit, detail: str = "") -> None:
         bars = self._drawn()
         for task in bars.task_ids:
-            bars.update(
-                task, completed=done, total=total, amount=amount(done, total, unit), detail=detail[-60:]
-            )
+            bars.update(task, completed=done, total=total, amount=amount(done, total, unit), detail=detail[-60:])
 
     def note(self, text: str) -> None:
         self._drawn().console.print(text, markup=False, highlight=False)

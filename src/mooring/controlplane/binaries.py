@@ -92,9 +92,7 @@ def inspect_binaries(toolset: Toolset) -> list[Finding]:
     """Every program with its state after a thorough look; one of the user's is asked for its version."""
     findings = look(toolset, read_recipe(toolset), thorough=True)
     tools = {tool.name: tool for tool in toolset.tools}
-    return [
-        _asked(one, ask_version(one.path, tools[one.name])) if _is_unknown(one) else one for one in findings
-    ]
+    return [_asked(one, ask_version(one.path, tools[one.name])) if _is_unknown(one) else one for one in findings]
 
 
 def _is_unknown(finding: Finding) -> bool:
@@ -131,9 +129,7 @@ def _tell_filled(toolset: Toolset, findings: Iterable[Finding], progress: Progre
     filled = [one for one in findings if one.source is not Source.NAMED]
     if named is not None and filled:
         names = ", ".join(f"{one.name} {one.version}" for one in filled)
-        progress.note(
-            f"{named[0].variable} names {named[1]}, which lacks {names}: taken from {filled[0].path.parent}"
-        )
+        progress.note(f"{named[0].variable} names {named[1]}, which lacks {names}: taken from {filled[0].path.parent}")
 
 
 def _binaries(toolset: Toolset, findings: Iterable[Finding]) -> Binaries:

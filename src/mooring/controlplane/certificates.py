@@ -69,9 +69,7 @@ class Authority:
         for extension in extensions:
             builder = builder.add_extension(extension, critical=False)
         certificate = builder.sign(self.key, hashes.SHA256())
-        return ClientCertificate(
-            certificate=certificate.public_bytes(serialization.Encoding.PEM), key=private_pem(key)
-        )
+        return ClientCertificate(certificate=certificate.public_bytes(serialization.Encoding.PEM), key=private_pem(key))
 
 
 def ensure_authority(directory: Path, name: str) -> Authority:

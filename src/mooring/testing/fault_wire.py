@@ -40,11 +40,11 @@ CONNECTION_HEADERS = frozenset(
 REQUEST_HEADERS_MADE_ANEW = frozenset({"host", "expect", "content-length"})
 
 
-class CutConnection(Exception):  # noqa: N818 - an order, not an error
+class CutConnection(Exception):
     """Leave the exchange here and cut the client's connection."""
 
 
-class CutWithin(Exception):  # noqa: N818 - an order, not an error
+class CutWithin(Exception):
     def __init__(self, half: bytes) -> None:
         self.half = half
 
@@ -129,9 +129,7 @@ class Upstream:
         self._certified = self._session(ssl)
         self._anonymous = self._session(anonymous_ssl)
 
-    def request(
-        self, incoming: web.BaseRequest, body: bytes
-    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+    def request(self, incoming: web.BaseRequest, body: bytes) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         """The same request, sent there."""
         session = self._anonymous if "Authorization" in incoming.headers else self._certified
         return session.request(

@@ -29,6 +29,7 @@ import aiohttp
 from aiohttp import web
 from multidict import CIMultiDict
 
+from mooring.kube import Connection
 from mooring.testing.fault_rules import Cut, Effect, Matching, Request, Rule, answer_of, any_request, failure
 from mooring.testing.fault_wire import (
     LONGEST_LINE,
@@ -98,6 +99,11 @@ class FaultProxy:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def connection(self) -> Connection:
+        """The way to the API server through this proxy, as whoever the proxy is."""
+        return Connection(server=self.url)
+
     # Faults of single requests
 
     def cut_before_write(self, nth: int = 1, *, matching: Matching = any_request) -> Rule:
@@ -137,13 +143,9 @@ class FaultProxy:
         """Hold requests for so long before the API server sees them."""
         return self._set(Rule(effect=Effect(delay=seconds), matching=matching, times=times))
 
-    def slow(
-        self, bytes_per_second: float, *, times: int | None = None, matching: Matching = any_request
-    ) -> Rule:
+    def slow(self, bytes_per_second: float, *, times: int | None = None, matching: Matching = any_request) -> Rule:
         """Let answers trickle, each on its own."""
-        return self._set(
-            Rule(effect=Effect(bytes_per_second=bytes_per_second), matching=matching, times=times)
-        )
+        return self._set(Rule(effect=Effect(bytes_per_second=bytes_per_second), matching=matching, times=times))
 
     # Faults of watches
 
@@ -171,9 +173,7 @@ class FaultProxy:
         cut = Effect(cut=Cut.WITHIN)
         return self._set(Rule(effect=cut, matching=matching, skip=after_events, of_events=True))
 
-    def delay_events(
-        self, seconds: float, *, times: int | None = None, matching: Matching = any_request
-    ) -> Rule:
+    def delay_events(self, seconds: float, *, times: int | None = None, matching: Matching = any_request) -> Rule:
         """Deliver the events of watches, open and new, so much later than they came, in their order."""
         return self._set(Rule(effect=Effect(delay=seconds), matching=matching, times=times, of_events=True))
 
@@ -226,9 +226,7 @@ class FaultProxy:
         """Watches whose client has been told that they began."""
         return [watch.request for watch in self._watches]
 
-    async def wait_for(
-        self, matching: Matching = any_request, *, count: int = 1, timeout: float = 30
-    ) -> list[Request]:
+    async def wait_for(self, matching: Matching = any_request, *, count: int = 1, timeout: float = 30) -> list[Request]:
         """The matching requests, as soon as there are so many in the record, old ones included.
 
         A request is in the record once it has arrived; ask for its ``status`` or ``ended`` in ``matching``
@@ -250,9 +248,7 @@ class FaultProxy:
                     await self._changed.wait()
         except TimeoutError:
             seen = "".join(f"\n  {request}" for request in list(self.requests)[-10:])
-            raise TimeoutError(
-                f"not within {timeout:g} s; the last requests were:{seen or ' none'}"
-            ) from None
+            raise TimeoutError(f"not within {timeout:g} s; the last requests were:{seen or ' none'}") from None
 
     # How it works
 
@@ -326,9 +322,7 @@ class FaultProxy:
         if faults.cut is Cut.BEFORE:
             raise CutConnection
         if said := faults.answer:
-            reply = await self._begin_answer(
-                incoming, request, said.status, CIMultiDict(said.headers), faults
-            )
+            reply = await self._begin_answer(incoming, request, said.status, CIMultiDict(said.headers), faults)
             await reply.write(said.body)
             return await reply.finish()
         async with self._upstream.request(incoming, body) as upstream:

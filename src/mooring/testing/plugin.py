@@ -1,0 +1,89 @@
+"""Fixtures for tests against a real API server.
+
+=============  =========================================================================================
+``landscape``  the run's landscape: one etcd and one platform control plane for all workers
+``connection`` how to reach the platform as an administrator
+``kube``       an open client on it
+``namespace``  the name of a fresh namespace, deleted afterwards
+``fault_proxy`` a proxy in front of the API server that can be told to fail; ``fault_proxy.connection``
+``control_plane`` a further, fresh control plane on the run's etcd, deleted afterwards
+=============  =========================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from mooring.controlplane.landscape import Landscape
+from mooring.controlplane.plane import ControlPlane, new_identity
+from mooring.kube import Client, Connection, connection_from_document
+from mooring.kube.tls import tls_context
+from mooring.testing.builders import NAMESPACES, namespace_object
+from mooring.testing.faults import FaultProxy
+from mooring.testing.runs import begin_run, end_run, running_landscape
+
+_RUN = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    given = getattr(config, "workerinput", {}).get("mooring_run")
+    config.stash[_RUN] = Path(given) if given else begin_run()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Called by pytest-xdist for each worker it starts."""
+    node.workerinput["mooring_run"] = str(node.config.stash[_RUN])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput") and (run := config.stash.get(_RUN, None)) is not None:
+        end_run(run)
+
+
+@pytest.fixture(scope="session")
+def landscape(pytestconfig: pytest.Config) -> Landscape:
+    return running_landscape(pytestconfig.stash[_RUN])
+
+
+@pytest.fixture(scope="session")
+def connection(landscape: Landscape) -> Connection:
+    return connection_from_document(landscape.admin_kubeconfig())
+
+
+@pytest.fixture
+async def kube(connection: Connection) -> AsyncIterator[Client]:
+    async with Client(connection) as client:
+        yield client
+
+
+@pytest.fixture
+async def namespace(kube: Client) -> AsyncIterator[str]:
+    name = f"test-{uuid4().hex[:10]}"
+    await kube.create(NAMESPACES, namespace_object(name))
+    yield name
+    await kube.delete(NAMESPACES, name)
+
+
+@pytest.fixture
+async def fault_proxy(landscape: Landscape, connection: Connection) -> AsyncIterator[FaultProxy]:
+    platform = landscape.platform
+    context = tls_context(ca=platform.ca, certificate=platform.admin_certificate())
+    async with FaultProxy(platform.server, ssl=context) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def control_plane(landscape: Landscape) -> AsyncIterator[ControlPlane]:
+    plane = landscape.control_plane(new_identity())
+    try:
+        await plane.start()
+        yield plane
+    finally:
+        await plane.delete()
+        landscape.etcd.close()
