@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import time
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mooring.app.status import Status
     from mooring.cli.background import Ready
     from mooring.controlplane.landscape import Landscape
+
+T = TypeVar("T")
 
 COMPONENTS = ("mooring", "etcd", "kube-apiserver", "kube-controller-manager")
 
@@ -77,7 +79,7 @@ def _up(place: Place, ready: Ready) -> int:
         _tell_how_to_go_on(landscape)
         ready()
 
-    came = asyncio.run(bring_up(landscape, told=lambda what: typer.echo(f"  {what}"), ready=all_ready))
+    came = _run(bring_up(landscape, told=lambda what: typer.echo(f"  {what}"), ready=all_ready))
     if came is Came.ALREADY:
         typer.echo(f"Landscape {place.name!r} is already running.")
         _tell_how_to_go_on(landscape)
@@ -94,7 +96,7 @@ def down(
     from mooring.app.landscapes import landscape_to_look_at
 
     place = _place(landscape, directory)
-    if not asyncio.run(take_down(landscape_to_look_at(place), purge=purge)):
+    if not _run(take_down(landscape_to_look_at(place), purge=purge)):
         typer.echo(f"There is no landscape {place.name!r} in {place.directory.parent}.")
     elif purge:
         typer.echo(f"Landscape {place.name!r} is stopped, and {place.directory} is deleted.")
@@ -114,7 +116,7 @@ def status(
     from mooring.app.status import State
     from mooring.app.status import status as look
 
-    seen = asyncio.run(look(landscape_to_look_at(_place(landscape, directory))))
+    seen = _run(look(landscape_to_look_at(_place(landscape, directory))))
     if output is Output.JSON:
         typer.echo(msgspec.json.format(msgspec.json.encode(seen), indent=2))
     else:
@@ -199,6 +201,12 @@ def logs(
         typer.echo("There are no logs yet.", err=True)
         raise typer.Exit(1)
     show(files, lines=lines, follow=follow)
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    import asyncio  # takes longer than everything else that --help needs
+
+    return asyncio.run(work)
 
 
 def _place(landscape: str, directory: Path | None) -> Place:

@@ -1,0 +1,40 @@
+"""Run the bars: ``python -m bench [--only name,…]``. Exits with 1 if one is missed."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+
+from bench.bars import keep, table
+from bench.reading import watch_burst
+from bench.starting import control_plane, up
+from bench.words import help_
+from bench.writing import client
+
+BARS = {
+    "up": up,
+    "control-plane": control_plane,
+    "client": client,
+    "watch-burst": watch_burst,
+    "help": help_,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--only", default=",".join(BARS), help="names, joined by commas")
+    parser.add_argument("--into", type=Path, default=Path("build/bench.json"), help="where the results are kept")
+    given = parser.parse_args()
+    names = [name for name in given.only.split(",") if name]
+    if unknown := sorted(set(names) - set(BARS)):
+        parser.error(f"there is no bar {', '.join(unknown)}; choose from {', '.join(BARS)}")
+    results = [result for name in names for result in asyncio.run(BARS[name]())]
+    print(table(results))
+    keep(results, given.into)
+    return 0 if all(result.holds for result in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
