@@ -27,7 +27,7 @@ from mooring.kube.patch import Apply, Patch
 from mooring.kube.resources import Object, Resource
 from mooring.kube.streams import Blocks
 from mooring.kube.timeouts import Timeouts
-from mooring.kube.transport import Transport
+from mooring.kube.transport import Guard, Heard, Transport
 
 T = TypeVar("T")
 
@@ -49,10 +49,12 @@ class Client:
         *,
         timeouts: Timeouts = Timeouts(),  # noqa: B008 - frozen
         user_agent: str = f"mooring/{__version__}",
+        guard: Guard | None = None,
+        heard: Heard | None = None,
     ) -> None:
         self.connection = connection
         self.timeouts = timeouts
-        self._transport = Transport(connection, timeouts=timeouts, user_agent=user_agent)
+        self._transport = Transport(connection, timeouts=timeouts, user_agent=user_agent, guard=guard, heard=heard)
         self._discovery = Discovery(lambda path: self._transport.send(Call("GET", path)))
 
     async def __aenter__(self) -> Self:
@@ -196,7 +198,7 @@ class Client:
 
     async def delete(
         self,
-        resource: Resource[Any],
+        resource: Resource[T],
         name: str,
         *,
         namespace: str | None = None,
@@ -205,10 +207,11 @@ class Client:
         propagation: str | None = None,
         grace_period: int | None = None,
         dry_run: bool = False,
-    ) -> None:
+    ) -> T | None:
         """Delete the object, if it is still the one with this uid and resourceVersion (else Conflict).
 
-        It may stay for a while: finalizers hold it. `propagation` is Background, Foreground or Orphan.
+        It may stay for a while, held by finalizers: then it is returned as it is now. `propagation` is
+        Background, Foreground or Orphan.
         """
         preconditions = {"uid": uid, "resourceVersion": resource_version}
         options = {
@@ -221,7 +224,9 @@ class Client:
         }
         body = _encode({key: value for key, value in options.items() if value is not None})
         path = resource.path(namespace=namespace, name=name)
-        await self._transport.send(Call("DELETE", path, "", body, _JSON))
+        call = Call("DELETE", path, "", body, _JSON)
+        answer = await self._transport.send(call)
+        return _decoded(resource, call, answer) if _is_left(answer) else None
 
     async def raw(
         self,
@@ -266,11 +271,33 @@ class Client:
             yield Blocks(reader, path=path)
 
     async def _object(self, resource: Resource[T], call: Call) -> T:
-        body = await self._transport.send(call)
-        try:
-            return decoders_for(resource).object.decode(body)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise BadAnswer(f"not a {resource.kind}: {error}", verb=call.verb, path=call.path) from error
+        return _decoded(resource, call, await self._transport.send(call))
+
+
+class _LeftMeta(msgspec.Struct, rename="camel"):
+    deletion_timestamp: str = ""
+    finalizers: list[str] = []
+
+
+class _Left(msgspec.Struct):
+    metadata: _LeftMeta = msgspec.field(default_factory=_LeftMeta)
+
+
+def _is_left(answer: bytes) -> bool:
+    """Whether the answer to a deletion is the object, still there. Servers also answer with a Status, or with the
+    object as it was."""
+    try:
+        metadata = msgspec.json.decode(answer, type=_Left).metadata
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return False
+    return bool(metadata.deletion_timestamp and metadata.finalizers)
+
+
+def _decoded(resource: Resource[T], call: Call, body: bytes) -> T:
+    try:
+        return decoders_for(resource).object.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise BadAnswer(f"not a {resource.kind}: {error}", verb=call.verb, path=call.path) from error
 
 
 def _namespace(resource: Resource[Any], given: str | None, body: object) -> str | None:

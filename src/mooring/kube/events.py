@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 import msgspec
@@ -62,6 +63,8 @@ class Relisted(Generic[T]):
     items: Sequence[T]
     resource_version: str
     undecodable: Sequence[Undecodable] = ()
+    # When it was asked for, by time.monotonic(): a write that was answered later may not be in it yet.
+    asked: float = field(default_factory=time.monotonic)
 
 
 @dataclass(frozen=True, slots=True)

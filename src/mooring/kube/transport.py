@@ -10,7 +10,8 @@ is sent once. Redirects are not followed, so an identity never goes to another h
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
@@ -18,7 +19,7 @@ from typing import Any, Self
 import aiohttp
 from yarl import URL
 
-from mooring.kube.answers import error_from_answer
+from mooring.kube.answers import READS, error_from_answer
 from mooring.kube.calls import Call, standing_headers
 from mooring.kube.connection import Connection
 from mooring.kube.credentials import Identity, basic_header
@@ -44,11 +45,21 @@ _WORTH_ASKING_AGAIN = frozenset({500, 502, 503, 504})
 _WATCH_BUFFER = 32 * 1024
 
 
+# Called when a write is about to go onto an open connection; what it raises keeps the write from being sent.
+Guard = Callable[[], None]
+# Told of every answer (or 0 for none) to every try: the HTTP verb, the code, and the seconds it took.
+Heard = Callable[[str, int, float], None]
+
+
 class Transport:
     """The open connections to one API server."""
 
-    def __init__(self, connection: Connection, *, timeouts: Timeouts, user_agent: str) -> None:
+    def __init__(
+        self, connection: Connection, *, timeouts: Timeouts, user_agent: str, guard: Guard | None, heard: Heard | None
+    ) -> None:
         self.connection = connection
+        self._guard = guard
+        self._heard = heard
         self.timeouts = timeouts
         self._user_agent = user_agent
         self._base = connection.server.rstrip("/")
@@ -107,6 +118,20 @@ class Transport:
             await asyncio.sleep(pause)
 
     async def _once(self, call: Call) -> bytes:
+        if self._heard is None:
+            return await self._exchanged(call)
+        begun, code = time.perf_counter(), 0
+        try:
+            body = await self._exchanged(call)
+            code = 200
+        except ApiError as error:
+            code = error.code
+            raise
+        finally:
+            self._heard(call.verb, code, time.perf_counter() - begun)
+        return body
+
+    async def _exchanged(self, call: Call) -> bytes:
         headers = await self._identified(call)
         try:
             async with (
@@ -199,6 +224,7 @@ class Transport:
             timeout=timeout,
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=standing_headers(self._user_agent, self.connection.impersonation),
+            request_class=aiohttp.ClientRequest if self._guard is None else _guarded(self._guard),
         )
         # aiohttp would send a PUT or DELETE a second time when a kept connection turns out to be dead. The
         # first may have been done. There is no public switch; a test proves that this one works.
@@ -212,6 +238,18 @@ class Transport:
 
     def _lost(self, call: Call, error: Exception) -> NoAnswer | NeverSent:
         return loss(call, error, server=self._base, timeouts=self.timeouts)
+
+
+def _guarded(guard: Guard) -> type[aiohttp.ClientRequest]:
+    """Requests that ask the guard as late as can be: on an open connection, before the first byte."""
+
+    class Guarded(aiohttp.ClientRequest):
+        async def send(self, conn: Any) -> aiohttp.ClientResponse:
+            if self.method not in READS:
+                guard()
+            return await super().send(conn)
+
+    return Guarded
 
 
 def _refusal(call: Call, response: aiohttp.ClientResponse, body: bytes) -> ApiError:

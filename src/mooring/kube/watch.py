@@ -24,7 +24,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Generic, TypedDict, TypeVar, cast
 
@@ -68,7 +68,7 @@ async def watching(
     namespace: str | None = None,
     label_selector: str | None = None,
     field_selector: str | None = None,
-) -> AsyncIterator[Event[T]]:
+) -> AsyncGenerator[Event[T], None]:
     """The events of a collection, without end; the first (unless an `Interrupted`) is a `Relisted`.
 
     Raises only what waiting cannot mend: a selector that is none, a kind that cannot be watched. A reader
@@ -135,9 +135,10 @@ class _Watch(Generic[T]):
         return not self._revision
 
     async def listed(self) -> Relisted[T]:
+        asked = time.monotonic()
         listing = await self._client.list(self._resource, namespace=self._namespace, whole=False, **self._selectors)
         self._revision, self._doubtful = listing.resource_version, False
-        return Relisted(listing.items, listing.resource_version, listing.undecodable)
+        return Relisted(listing.items, listing.resource_version, listing.undecodable, asked)
 
     def opened(self) -> AbstractAsyncContextManager[Blocks]:
         self._began, self._heard = None, False

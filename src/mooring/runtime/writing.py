@@ -1,0 +1,105 @@
+"""One draft, one patch: how reconcilers write, and how the store learns of it.
+
+A reconciler says what an object should look like; at most one patch of the object and one of its status go out, with
+the fields that differ and nothing else. What we do not know of an object is thereby never touched.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from mooring.kube import Client, MergePatch, Object, Resource, key_of, revision_of, uid_of
+from mooring.runtime.store import Store
+
+T = TypeVar("T")
+
+
+class Writer(Generic[T]):
+    """Writes objects of one kind, and tells the store."""
+
+    def __init__(self, client: Client, resource: Resource[T], store: Store[T]) -> None:
+        self._client = client
+        self._resource = resource
+        self._store = store
+
+    async def create(self, body: Object) -> T:
+        made = await self._client.create(self._resource, body)
+        self._store.wrote(made)
+        return made
+
+    async def save(self, before: T, after: T, *, guarded: bool = False) -> T:
+        """Make ``before`` look like ``after``. ``guarded``: only if nobody has changed it meanwhile (else Conflict).
+
+        A decision that depends on what was seen must be guarded; the guard covers the first of the two patches, and
+        the status of an object that was deleted and made anew is never written.
+        """
+        old, new = plain(before), plain(after)
+        status = merge_patch(old.pop("status", None) or {}, new.pop("status", None) or {})
+        patch = merge_patch(old, new)
+        result = before
+        if patch:
+            result = await self._patch(result, patch, guarded=guarded)
+        if status:
+            result = await self._patch(result, {"status": status}, "status", guarded=guarded and not patch)
+        return result
+
+    async def delete(self, thing: T, *, guarded: bool = True) -> None:
+        """Delete this very object; ``guarded``: as it was seen. Finalizers may keep it for a while."""
+        key = key_of(thing)
+        answer = await self._client.delete(
+            self._resource,
+            key.name,
+            namespace=key.namespace or None,
+            uid=uid_of(thing),
+            resource_version=revision_of(thing) if guarded else None,
+        )
+        if answer is not None and uid_of(answer) == uid_of(thing):
+            self._store.wrote(answer)  # it waits for its finalizers
+        else:
+            self._store.deleted(thing)
+
+    async def _patch(self, thing: T, patch: Object, subresource: str | None = None, *, guarded: bool) -> T:
+        key = key_of(thing)
+        # The uid makes sure that it is still this object; the server answers 409 otherwise.
+        identity: dict[str, Any] = {"uid": uid_of(thing)}
+        if guarded:
+            identity["resourceVersion"] = revision_of(thing)
+        body = {**patch, "metadata": {**patch.get("metadata", {}), **identity}}
+        written = await self._client.patch(
+            self._resource, key.name, MergePatch(body), namespace=key.namespace or None, subresource=subresource
+        )
+        self._store.wrote(written)
+        return written
+
+
+def plain(thing: object) -> dict[str, Any]:
+    """An object as plain data: a dict as it is, a Struct through its encoder."""
+    if isinstance(thing, dict):
+        return dict(thing)
+    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(thing))
+    return decoded
+
+
+def merge_patch(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """The JSON merge patch that turns one into the other: what is gone becomes null, lists are replaced whole."""
+    patch: dict[str, Any] = {name: None for name in before if name not in after}
+    for name, value in after.items():
+        old = before.get(name)
+        if isinstance(old, dict) and isinstance(value, dict):
+            inner = merge_patch(old, value)
+            if inner:
+                patch[name] = inner
+        elif name not in before or old != value:
+            patch[name] = value
+    return patch
+
+
+def with_finalizer(finalizers: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """The finalizers and this one."""
+    return finalizers if name in finalizers else (*finalizers, name)
+
+
+def without_finalizer(finalizers: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return tuple(one for one in finalizers if one != name)
