@@ -2,84 +2,29 @@
 
 import asyncio
 import json
-from contextlib import aclosing, asynccontextmanager
+import re
+from contextlib import AsyncExitStack, aclosing
 
 import pytest
-from wire_kit import CONFIG_MAPS, OURS, answer, config_map, misbehaving, stream
+from watch_kit import reading
+from wire_kit import CONFIG_MAPS, Cut, answer, config_map, misbehaving, stream
 
 from mooring.kube import (
     Changed,
     Client,
     Connection,
+    Deleted,
     Interrupted,
     MergePatch,
-    Picture,
     Relisted,
     Timeouts,
     Undecodable,
-    revision_of,
     watching,
 )
 from mooring.kube.errors import BadRequest, Forbidden, Gone, Timeout, Unreachable
 from mooring.testing.fault_rules import where
 
 WATCH = where(verb="watch")
-
-
-class Reader:
-    """Somebody who keeps a picture of a namespace's ConfigMaps, and remembers all that was told."""
-
-    def __init__(self, client, namespace):
-        self.events = []
-        self.changes = []
-        self.picture = Picture()
-        self._namespace = namespace
-        self._client = client
-        self._moved = asyncio.Event()
-
-    async def read(self):
-        watch = watching(self._client, CONFIG_MAPS, namespace=self._namespace, label_selector=OURS)
-        async with aclosing(watch) as events:
-            async for event in events:
-                self.events.append(event)
-                self.changes += self.picture.apply(event)
-                self._moved.set()
-
-    async def until(self, condition, seconds=20):
-        async with asyncio.timeout(seconds):
-            while not condition():
-                self._moved.clear()
-                await self._moved.wait()
-
-    async def equals(self, kube, seconds=20):
-        """Wait until the picture is the server's state."""
-        listing = await kube.list(CONFIG_MAPS, namespace=self._namespace, label_selector=OURS)
-        state = {item["metadata"]["name"]: revision_of(item) for item in listing.items}
-        await self.until(lambda: self.known() == state, seconds)
-
-    def known(self):
-        return {key.name: revision_of(item) for key, item in self.picture.objects.items()}
-
-    def deleted(self):
-        return [change.key.name for change in self.changes if change.after is None]
-
-    def count(self, kind):
-        return sum(isinstance(event, kind) for event in self.events)
-
-    def faults(self):
-        return [event.error for event in self.events if isinstance(event, Interrupted)]
-
-
-@asynccontextmanager
-async def reading(client, namespace):
-    reader = Reader(client, namespace)
-    task = asyncio.create_task(reader.read())
-    try:
-        await reader.until(lambda: reader.count(Relisted))
-        yield reader
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
 
 
 @pytest.fixture
@@ -268,6 +213,30 @@ def talker(*scripts):
 def said(kind, name, revision):
     thing = {"metadata": {"name": name, "namespace": "n", "resourceVersion": str(revision)}}
     return json.dumps({"type": kind, "object": thing}).encode() + b"\n"
+
+
+async def test_a_watch_cut_at_any_byte_loses_nothing_and_repeats_nothing():
+    words = [said("ADDED", "a", 11), said("MODIFIED", "a", 12), said("DELETED", "a", 13), said("ADDED", "b", 14)]
+    whole, cut = stream(*words), set()
+
+    def script(count, head):
+        place = int(re.search(r"/namespaces/n(\d+)/", head)[1])
+        if "watch=true" not in head:
+            revision = 14 if "limit=1 " in head else 10
+            return answer(json.dumps({"metadata": {"resourceVersion": str(revision)}, "items": []}).encode())
+        if place not in cut:
+            cut.add(place)
+            return Cut(whole[:place])
+        known = int(re.search(r"resourceVersion=(\d+)", head)[1])
+        return stream(*words[known - 10 :])
+
+    async with misbehaving(script) as peer, Client(Connection(server=peer.url)) as kube, AsyncExitStack() as stack:
+        readers = [await stack.enter_async_context(reading(kube, f"n{place}")) for place in range(len(whole))]
+        for reader in readers:
+            await reader.until(lambda reader=reader: set(reader.known()) == {"b"})
+            assert reader.revisions() == {"a": [11, 12], "b": [14]}
+            assert reader.deleted() == ["a"]
+            assert reader.count((Changed, Deleted)) == len(words)
 
 
 async def test_a_line_without_sense_is_told_and_a_list_follows():

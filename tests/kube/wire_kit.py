@@ -23,6 +23,10 @@ def config_map(name, namespace, **data):
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
+class Cut(bytes):
+    """Said last: the connection is closed after it."""
+
+
 class Peer:
     """Answers each request with what `script` returns for it: bytes, or None to close without a word."""
 
@@ -51,6 +55,8 @@ class Peer:
                     return
                 writer.write(answer)
                 await writer.drain()
+                if isinstance(answer, Cut):
+                    return
         except (asyncio.IncompleteReadError, ConnectionError):
             pass  # the client went away
         finally:

@@ -15,7 +15,7 @@ from mooring.kube.lists import Listing
 from mooring.kube.objects import ObjectKey, key_of, revision_of, uid_of
 from mooring.kube.patch import Apply, JsonPatch, MergePatch
 from mooring.kube.picture import Change, Picture
-from mooring.kube.resources import Object, Resource, untyped
+from mooring.kube.resources import Object, Resource, typed, untyped
 from mooring.kube.timeouts import Timeouts
 from mooring.kube.watch import watching
 
@@ -46,6 +46,7 @@ __all__ = [
     "key_of",
     "load_connection",
     "revision_of",
+    "typed",
     "uid_of",
     "untyped",
     "watching",

@@ -27,9 +27,10 @@ class _Page(msgspec.Struct, Generic[T]):
     metadata: PageMeta = PageMeta()
 
 
-class _LooseMeta(msgspec.Struct):
+class _LooseMeta(msgspec.Struct, rename="camel"):
     name: str = ""
     namespace: str = ""
+    resource_version: str = ""
 
 
 class _LooseObject(msgspec.Struct):
@@ -97,7 +98,8 @@ def _poisoned(line: bytes, error: str) -> Undecodable:
         loose = _LOOSE_LINE.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return Undecodable(None, error)
-    return Undecodable(_key(loose.object), error, deleted=loose.type == "DELETED")
+    deleted, revision = loose.type == "DELETED", loose.object.metadata.resource_version
+    return Undecodable(_key(loose.object), error, deleted=deleted, revision=revision)
 
 
 def _key_within(raw: msgspec.Raw) -> ObjectKey | None:

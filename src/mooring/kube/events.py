@@ -50,6 +50,7 @@ class Undecodable:
     key: ObjectKey | None
     error: str
     deleted: bool = False
+    revision: str = ""  # its resourceVersion, where it was told by a watch
 
 
 @dataclass(frozen=True, slots=True)

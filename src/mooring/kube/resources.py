@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
+from mooring.api.kinds import Kind
 from mooring.kube.errors import InvalidName
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Kind)
 
 # Decoded objects are plain dicts until a kind brings a type of its own.
 Object = dict[str, Any]
@@ -66,6 +68,19 @@ def untyped(
 ) -> Resource[Object]:
     """A resource whose objects are read as plain dicts."""
     return Resource(group=group, version=version, plural=plural, kind=kind, namespaced=namespaced, decode_as=dict)
+
+
+def typed(kind: type[K]) -> Resource[K]:
+    """A resource of ours, whose objects are read as its own type."""
+    api = kind.API
+    return Resource(
+        group=api.group,
+        version=api.version,
+        plural=api.plural,
+        kind=api.kind,
+        namespaced=api.namespaced,
+        decode_as=kind,
+    )
 
 
 def segment(text: str) -> str:
