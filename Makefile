@@ -34,10 +34,10 @@ check: $(READY) ## Lint, types, floors and generated files
 	@$(MAKE) --no-print-directory verify
 
 generate: $(READY) ## Write the generated files anew
-	$(BIN)/python -m mooring.cli.reference docs/reference/cli.md
+	$(BIN)/python -m mooring.cli.reference .
 
 verify: $(READY) ## Fail if a generated file is not current
-	$(BIN)/python -m mooring.cli.reference --check docs/reference/cli.md
+	$(BIN)/python -m mooring.cli.reference --check .
 
 bench: $(READY) ## Measure every bar against its floor: make bench [ONLY=up,client]
 	@$(BIN)/mooring binaries fetch

@@ -72,6 +72,6 @@ def test_every_fault_of_the_kit_is_documented():
 
 def test_the_makefile_words_in_the_pages_exist():
     words = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.M))
-    named = set().union(*(re.findall(r"`make ([a-z]+)", path.read_text()) for path in PAGES))
+    named = set().union(*(re.findall(r"(?:`|\$ )make ([a-z]+)", path.read_text()) for path in PAGES))
     assert {"up", "test"} <= named
     assert named <= words

@@ -29,7 +29,9 @@ def kubeconfig(
     *, name: str, server: str, ca: bytes, user: str, certificate: ClientCertificate, namespace: str | None = None
 ) -> Document:
     """One cluster, one user and the context that joins them, which is current."""
-    context: dict[str, str] = {"cluster": name, "user": user}
+    # The entry's name holds the cluster's, because a file that kubeconfigs are merged into has one list of users.
+    entry = f"{user}@{name}"
+    context: dict[str, str] = {"cluster": name, "user": entry}
     if namespace is not None:
         context["namespace"] = namespace
     return {
@@ -38,7 +40,7 @@ def kubeconfig(
         "clusters": [{"name": name, "cluster": {"server": server, "certificate-authority-data": _base64(ca)}}],
         "users": [
             {
-                "name": user,
+                "name": entry,
                 "user": {
                     "client-certificate-data": _base64(certificate.certificate),
                     "client-key-data": _base64(certificate.key),

@@ -26,7 +26,12 @@ def user_kubeconfig() -> Path:
 
 def merge_into(path: Path, document: Document) -> None:
     """Add the document's cluster, user and context, and make the context the current one."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingError(
+            f"Cannot create {path.parent}: {error.strerror}. Give another file with --kubeconfig."
+        ) from error
     with _locked(path):
         result = merged(_read(path), document)
         # A link stays a link: its target is what changes.
@@ -51,7 +56,9 @@ def _read(path: Path) -> Mapping[str, Any]:
 
 
 def _is_named_list(value: object) -> bool:
-    return value is None or (isinstance(value, list) and all(isinstance(one, dict) for one in value))
+    return value is None or (
+        isinstance(value, list) and all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in value)
+    )
 
 
 @contextlib.contextmanager

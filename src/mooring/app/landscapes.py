@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import os
 import signal
 from collections.abc import Callable, Coroutine
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mooring.app.settings import Place
 from mooring.controlplane.binaries import Binaries, Binary, Source, fetch_binaries, find_binaries
@@ -21,6 +22,9 @@ from mooring.controlplane.errors import BinariesError, Busy
 from mooring.controlplane.landscape import Landscape, stop_keeper
 from mooring.controlplane.progress import Progress
 from mooring.controlplane.toolsets import KUBERNETES
+
+if TYPE_CHECKING:
+    from mooring.app.embedded import EmbeddedControllers
 
 _LOOK_AGAIN = 0.1  # seconds between two looks at a landscape that someone else is starting
 
@@ -59,23 +63,59 @@ async def up(landscape: Landscape, *, told: Callable[[str], None], ready: Callab
     held = await _take_or_wait(landscape, asked_to_stop, told)
     if held is None:
         return Came.INTERRUPTED if asked_to_stop.is_set() else Came.ALREADY
+    controllers = _Loading()
     try:
-        if not await _unless(asked_to_stop, landscape.start(told)):
+        if not await _unless(asked_to_stop, landscape.start(told, served=lambda: controllers.begin(landscape))):
             return Came.INTERRUPTED
+        landscape.keeper.say_ready()
         ready()
-        await _unless(asked_to_stop, landscape.keep())
+        await _unless(asked_to_stop, _both(landscape.keep(controllers.moved), controllers.keep()))
         return Came.STOPPED
     finally:
-        await landscape.stop()
-        os.close(held)
+        try:
+            await controllers.stop()
+            await landscape.stop()
+        finally:
+            os.close(held)
+
+
+class _Loading:
+    """The controllers of an embedded platform. Their code is loaded while the servers start, which takes longer."""
+
+    def __init__(self) -> None:
+        self._module = asyncio.create_task(asyncio.to_thread(importlib.import_module, "mooring.app.embedded"))
+        self._controllers: EmbeddedControllers | None = None
+
+    async def begin(self, landscape: Landscape) -> None:
+        if self._controllers is None:
+            self._controllers = (await self._module).EmbeddedControllers(landscape.platform)
+        await self._controllers.begin()
+
+    async def keep(self) -> None:
+        if self._controllers is not None:
+            await self._controllers.keep()
+
+    def moved(self) -> None:
+        if self._controllers is not None:
+            self._controllers.moved()
+
+    async def stop(self) -> None:
+        await asyncio.wait({self._module})
+        if self._controllers is not None:
+            await self._controllers.stop()
+
+
+async def _both(one: Coroutine[Any, Any, None], other: Coroutine[Any, Any, None]) -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(one)
+        group.create_task(other)
 
 
 async def down(landscape: Landscape, *, purge: bool) -> bool:
     """Stop everything, whoever started it; tells whether there was anything. ``purge`` also deletes the data."""
-    if not landscape.directory.exists():
+    if not landscape.is_here:
         return False
-    await stop_keeper(landscape.directory)
-    held = landscape.take()
+    held = await _taken_from_others(landscape)
     try:
         await landscape.stop()
         if purge:
@@ -83,6 +123,16 @@ async def down(landscape: Landscape, *, purge: bool) -> bool:
     finally:
         os.close(held)
     return True
+
+
+async def _taken_from_others(landscape: Landscape) -> int:
+    """The landscape's lock, after whoever had it was stopped; and whoever waited for it, and had it next."""
+    while True:
+        await stop_keeper(landscape.directory)
+        try:
+            return landscape.take(to="down")
+        except Busy:
+            await asyncio.sleep(_LOOK_AGAIN)
 
 
 async def _take_or_wait(landscape: Landscape, asked_to_stop: asyncio.Event, told: Callable[[str], None]) -> int | None:

@@ -30,7 +30,10 @@ def place(name: str = DEFAULT_LANDSCAPE, parent: Path | None = None) -> Place:
         raise SettingError(
             f"{name!r} cannot be the name of a landscape: use up to 40 lower-case letters, digits and inner hyphens."
         )
-    return Place(name, (parent or data_directory()).expanduser().absolute() / name)
+    try:
+        return Place(name, (parent or data_directory()).expanduser().absolute() / name)
+    except (RuntimeError, OSError) as error:  # no such user, no home, or the current directory is gone
+        raise SettingError(f"Cannot tell where landscapes are kept: {error}. Give a directory with --dir.") from error
 
 
 def data_directory() -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -24,6 +25,10 @@ def explained(error: BaseException) -> str:
         return "\n".join(explained(one) for one in error.exceptions)
     if isinstance(error, (ControlPlaneError, KubeError, SettingError)):
         return str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"Cannot use {os.fsdecode(error.filename)}: {error.strerror}."
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return f"{error.strerror}. Free some space and try again."
     return (
         f"internal error: {type(error).__name__}: {error}. This is a defect of Mooring; run the command again with "
         f"MOORING_DEBUG=1 and report what it prints."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
 from collections.abc import Coroutine
@@ -67,6 +68,7 @@ def _up(place: Place, ready: Ready) -> int:
     """What both forms of ``up`` do; ``ready`` is called after everything was said."""
     from mooring.app.landscapes import Came, landscape_to_start
     from mooring.app.landscapes import up as bring_up
+    from mooring.cli.background import INTERRUPTED
     from mooring.cli.progress import showing_progress
 
     begun = time.monotonic()
@@ -83,7 +85,7 @@ def _up(place: Place, ready: Ready) -> int:
     if came is Came.ALREADY:
         typer.echo(f"Landscape {place.name!r} is already running.")
         _tell_how_to_go_on(landscape)
-    return 130 if came is Came.INTERRUPTED else 0
+    return INTERRUPTED if came is Came.INTERRUPTED else 0
 
 
 def down(
@@ -137,16 +139,7 @@ def kubeconfig(
 
     It holds an administrator's certificate that is good for seven days; ask again for a new one.
     """
-    from mooring.app.landscapes import landscape_to_look_at
-    from mooring.app.settings import SettingError
-
-    place = _place(landscape, directory)
-    found = landscape_to_look_at(place)
-    if not found.exists:
-        raise SettingError(
-            f"There is no landscape {place.name!r} in {place.directory.parent}. "
-            f"Start it with 'mooring up{_named(place)}'."
-        )
+    found = _started(_place(landscape, directory))
     if not merge:
         if file is not None:
             raise typer.BadParameter("--kubeconfig says where to merge into; give --merge with it.")
@@ -167,14 +160,13 @@ def kubectl(
 
     The landscape is named by MOORING_LANDSCAPE and MOORING_DIR; all arguments go to kubectl.
     """
-    from mooring.app.landscapes import landscape_to_look_at
     from mooring.controlplane.binaries import find_binaries
     from mooring.controlplane.toolsets import KUBERNETES
 
     parent = os.environ.get("MOORING_DIR")
-    place = _place(os.environ.get("MOORING_LANDSCAPE", "default"), Path(parent) if parent else None)
+    place = _place(os.environ.get("MOORING_LANDSCAPE") or "default", Path(parent) if parent else None)
     program = str(find_binaries(KUBERNETES).path("kubectl"))
-    path = landscape_to_look_at(place).write_kubeconfig()
+    path = _started(place).write_kubeconfig()
     os.execve(program, [program, *(arguments or [])], {**os.environ, "KUBECONFIG": str(path)})  # noqa: S606
 
 
@@ -215,12 +207,26 @@ def _place(landscape: str, directory: Path | None) -> Place:
     return place(landscape, directory)
 
 
+def _started(place: Place) -> Landscape:
+    """The landscape, if it has ever been up: only then there is something to reach."""
+    from mooring.app.landscapes import landscape_to_look_at
+    from mooring.app.settings import SettingError
+
+    found = landscape_to_look_at(place)
+    if (found.exists or found.has_data) and found.platform.was_prepared:
+        return found
+    raise SettingError(
+        f"There is no landscape {place.name!r} in {place.directory.parent}. Start it with 'mooring up{_named(place)}'."
+    )
+
+
 def _named(place: Place) -> str:
     """What must be added to a command so that it means this landscape again."""
     from mooring.app.settings import data_directory
 
     words = "" if place.name == "default" else f" --landscape {place.name}"
-    return words if place.directory.parent == data_directory() else f"{words} --dir {place.directory.parent}"
+    parent = place.directory.parent
+    return words if parent == data_directory() else f"{words} --dir {shlex.quote(str(parent))}"
 
 
 def _tell_how_to_go_on(landscape: Landscape) -> None:
@@ -238,7 +244,7 @@ def _command() -> str:
     import shutil
 
     called = sys.argv[0]
-    return "mooring" if shutil.which("mooring") or not called else called
+    return "mooring" if shutil.which("mooring") or not called else shlex.quote(called)
 
 
 def _log_to_stderr() -> None:
@@ -249,6 +255,8 @@ def _log_to_stderr() -> None:
 
 def _print_status(seen: Status) -> None:
     typer.echo(f"Landscape {seen.landscape!r}: {seen.state}")
+    if seen.reason:
+        typer.echo(f"  reason      {seen.reason}")
     typer.echo(f"  directory   {seen.directory}")
     if seen.server is not None:
         typer.echo(f"  server      {seen.server}")

@@ -39,13 +39,21 @@ def show(files: Mapping[str, Path], *, lines: int, follow: bool) -> None:
             while follow:
                 news = [_print_new(name, file, width) for name, file in opened.items()]
                 if not any(news):
+                    for name in (name for name, file in opened.items() if _was_replaced(files[name], file)):
+                        opened[name] = stack.enter_context(files[name].open("rb"))
                     time.sleep(_LOOK_AGAIN)
+
+
+def _was_replaced(path: Path, file: BinaryIO) -> bool:
+    """Whether there is another file by now: a long log is set aside when its component is restarted."""
+    try:
+        return not os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def _print_new(name: str, file: BinaryIO, width: int) -> bool:
     start = file.tell()
-    if os.fstat(file.fileno()).st_size < start:
-        start = file.seek(0)  # it was truncated
     line = file.readline()
     if not line.endswith(b"\n"):
         file.seek(start)  # the rest of the line is still to come

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from mooring import __version__
-from mooring.cli import binaries, landscapes
+from mooring.cli import binaries, crds, landscapes, operator
 from mooring.cli.failures import tell
 
 app = typer.Typer(
@@ -22,6 +22,8 @@ app = typer.Typer(
 )
 app.add_typer(binaries.app, name="binaries")
 landscapes.register(app)
+for word in (operator.install, operator.run, crds.crds):
+    app.command()(word)
 
 
 def _print_version(wanted: bool) -> None:

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from mooring.api.kubeconfigs import ClientCertificate
 from mooring.controlplane.errors import StateError
-from mooring.controlplane.files import read_private, write_private
+from mooring.controlplane.files import REMEDY, read_private, write_private
 
 AUTHORITY_LIFETIME = datetime.timedelta(days=3650)
 COMPONENT_LIFETIME = datetime.timedelta(days=365)
@@ -77,25 +78,37 @@ def ensure_authority(directory: Path, name: str) -> Authority:
     certificate_file, key_file = directory / "ca.crt", directory / "ca.key"
     # The certificate is written last: where it exists, its key does too.
     if certificate_file.exists():
-        return _load_authority(certificate_file, key_file)
+        return load_authority(directory)
     authority = _new_authority(name)
     write_private(key_file, private_pem(authority.key))
     write_private(certificate_file, authority.pem)
     return authority
 
 
+def load_authority(directory: Path) -> Authority:
+    """The authority whose files are in the directory; for those who only look, and must not make one."""
+    certificate_file, key_file = directory / "ca.crt", directory / "ca.key"
+    certificate = _load_certificate(certificate_file)
+    try:
+        key = serialization.load_pem_private_key(read_private(key_file), password=None)
+    except ValueError as error:
+        raise StateError(_damaged(key_file)) from error
+    if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != certificate.public_key():
+        raise StateError(_damaged(key_file))
+    return Authority(certificate, key)
+
+
 def ensure_server(authority: Authority, directory: Path, name: str, *hosts: str) -> None:
-    """``NAME.crt`` and ``NAME.key`` in the directory, issued anew when they are about to run out."""
+    """``NAME.crt`` and ``NAME.key`` in the directory, issued anew when they are damaged or about to run out."""
     certificate_file, key_file = directory / f"{name}.crt", directory / f"{name}.key"
-    if not _is_fresh(certificate_file):
-        issued = authority.server(name, *hosts)
-        _write_pair(certificate_file, key_file, issued)
+    if not _is_fresh(authority, certificate_file, key_file):
+        _write_pair(certificate_file, key_file, authority.server(name, *hosts))
 
 
 def ensure_client(authority: Authority, directory: Path, name: str, user: str | None, *groups: str) -> None:
     """The same for a client certificate."""
     certificate_file, key_file = directory / f"{name}.crt", directory / f"{name}.key"
-    if not _is_fresh(certificate_file):
+    if not _is_fresh(authority, certificate_file, key_file):
         _write_pair(certificate_file, key_file, authority.client(user, *groups))
 
 
@@ -118,22 +131,18 @@ def _write_pair(certificate_file: Path, key_file: Path, issued: ClientCertificat
     write_private(certificate_file, issued.certificate)
 
 
-def _is_fresh(certificate_file: Path) -> bool:
-    if not certificate_file.exists():
+def _is_fresh(authority: Authority, certificate_file: Path, key_file: Path) -> bool:
+    """Whether the pair is whole, of this authority, and good for long enough; everything else can be issued again."""
+    if not certificate_file.exists() or not key_file.exists():
         return False
-    certificate = _load_certificate(certificate_file)
-    return certificate.not_valid_after_utc - _now() > COMPONENT_MARGIN
-
-
-def _load_authority(certificate_file: Path, key_file: Path) -> Authority:
-    certificate = _load_certificate(certificate_file)
     try:
+        certificate = _load_certificate(certificate_file)
+        certificate.verify_directly_issued_by(authority.certificate)
         key = serialization.load_pem_private_key(read_private(key_file), password=None)
-    except ValueError as error:
-        raise StateError(_damaged(key_file)) from error
-    if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != certificate.public_key():
-        raise StateError(_damaged(key_file))
-    return Authority(certificate, key)
+    except (StateError, InvalidSignature, ValueError, TypeError):
+        return False
+    is_pair = key.public_key() == certificate.public_key()
+    return is_pair and certificate.not_valid_after_utc - _now() > COMPONENT_MARGIN
 
 
 def _load_certificate(path: Path) -> x509.Certificate:
@@ -144,10 +153,7 @@ def _load_certificate(path: Path) -> x509.Certificate:
 
 
 def _damaged(path: Path) -> str:
-    return (
-        f"The file {path} does not hold what belongs there. Restore it from a backup, or remove the landscape with "
-        f"'mooring down --purge' and start anew."
-    )
+    return f"The file {path} does not hold what belongs there. {REMEDY}"
 
 
 def _new_authority(name: str) -> Authority:

@@ -1,6 +1,6 @@
 """How the Kubernetes components of a control plane are run: which flags, and why.
 
-Pure functions from what a control plane has (files, ports) to a :class:`Program`.
+Functions from what a control plane has (files, ports) to a :class:`Program`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mooring.controlplane.files import read_private
 from mooring.controlplane.ports import LOOPBACK
 from mooring.controlplane.processes import Program
 
@@ -75,20 +76,22 @@ def api_server_program(
         "etcd-prefix": etcd_prefix,
         "etcd-compaction-interval": "0",  # etcd does it for all control planes
         "profiling": "false",
+        # Without it, one open watch keeps the server from ending until it is killed.
+        "shutdown-watch-termination-grace-period": "1s",
     }
     return _program(API_SERVER, directory, executable, flags | dict(extra))
 
 
-def controller_manager_program(*, directory: Path, executable: Path, port: int, server: str) -> Program:
-    pki, kubeconfig = directory / "pki", f"{directory}/{CONTROLLER_MANAGER}.kubeconfig"
+def controller_manager_program(*, directory: Path, executable: Path, port: int, kubeconfig: Path) -> Program:
+    pki = directory / "pki"
     flags = {
         "bind-address": LOOPBACK,
         "secure-port": str(port),
         "tls-cert-file": f"{pki}/server.crt",
         "tls-private-key-file": f"{pki}/server.key",
-        "kubeconfig": kubeconfig,
-        "authentication-kubeconfig": kubeconfig,
-        "authorization-kubeconfig": kubeconfig,
+        "kubeconfig": str(kubeconfig),
+        "authentication-kubeconfig": str(kubeconfig),
+        "authorization-kubeconfig": str(kubeconfig),
         # Nobody comes to it through an aggregator, and it need not wait for the API server to learn that.
         "authentication-skip-lookup": "true",
         "controllers": ",".join(_CONTROLLERS),
@@ -98,7 +101,9 @@ def controller_manager_program(*, directory: Path, executable: Path, port: int, 
         "use-service-account-credentials": "true",
         "profiling": "false",
     }
-    return _program(CONTROLLER_MANAGER, directory, executable, flags, inputs=(server,))
+    # It reads its kubeconfig once: another port of the API server, or a renewed certificate, takes another process.
+    inputs = (read_private(kubeconfig).decode(errors="replace"),)
+    return _program(CONTROLLER_MANAGER, directory, executable, flags, inputs)
 
 
 def _program(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import secrets
+import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ import msgspec
 from mooring.api.kubeconfigs import ClientCertificate
 from mooring.controlplane import certificates, ports
 from mooring.controlplane.errors import EtcdError, NoSpace, StateError
-from mooring.controlplane.files import private_directory, read_private, read_state, write_private, write_state
+from mooring.controlplane.files import REMEDY, private_directory, read_private, read_state, write_private, write_state
 from mooring.controlplane.keeping import until_well
 from mooring.controlplane.ports import LOOPBACK
 from mooring.controlplane.probes import Answer, Prober
@@ -30,13 +31,15 @@ from mooring.controlplane.processes import Child, Program
 
 QUOTA_BYTES = 4 * 1024**3
 
+# etcd forgets tokens when it restarts and after idle minutes, and refuses what crosses a change of its users.
+_TRIES = 5
 _GONE = ("user name not found", "role name not found")
 _THERE = ("user name already exists", "role name already exists")
 
 
 class Ports(msgspec.Struct, frozen=True, kw_only=True):
-    client: int
-    peer: int
+    client: ports.Port
+    peer: ports.Port
 
 
 class Etcd:
@@ -107,10 +110,18 @@ class Etcd:
         authority = certificates.ensure_authority(pki, "mooring-etcd")
         certificates.ensure_server(authority, pki, "server", LOOPBACK, "localhost")
         certificates.ensure_client(authority, pki, "nameless", None, "mooring")
-        if not (self.directory / "root.password").exists():
-            write_private(self.directory / "root.password", secrets.token_hex(32).encode())
+        self._ensure_password()
         self._settle_ports()
         return self.program()
+
+    def _ensure_password(self) -> None:
+        path = self.directory / "root.password"
+        if path.exists():
+            self._password()
+        elif (self.directory / "data").exists():
+            raise StateError(f"The file {path} is missing, and etcd opens its data to no other. {REMEDY}")
+        else:
+            write_private(path, secrets.token_hex(32).encode())
 
     def _settle_ports(self) -> None:
         path = self.directory / "ports.json"
@@ -149,7 +160,8 @@ class Etcd:
 
     async def _is_well(self) -> bool:
         async with self._one_at_a_time:
-            return await self._prober().is_well("/health")
+            # With its quota used up it still serves what is there; the alarm is told by `status`.
+            return await self._prober().is_well("/health?exclude=NOSPACE")
 
     def close(self) -> None:
         """Let go of the connection. etcd lives on."""
@@ -203,6 +215,8 @@ class Etcd:
         answer = await self._post("auth/authenticate", request, token="")
         if b"authentication is not enabled" in answer.body:
             return False
+        if b"authentication failed" in answer.body:
+            raise StateError(f"etcd does not take the password in {self.directory}/root.password. {REMEDY}")
         self._token = str(_checked("auth/authenticate", answer)["token"])
         return True
 
@@ -210,8 +224,11 @@ class Etcd:
         if not self._token:
             await self._has_authentication()
         answer = await self._post(deed, request, self._token)
-        if b"invalid auth token" in answer.body:  # etcd forgets tokens when it restarts, and after idle minutes
-            await self._has_authentication()
+        for _ in range(_TRIES):
+            if b"invalid auth token" in answer.body:
+                await self._has_authentication()
+            elif b"revision of auth store is old" not in answer.body:
+                break
             answer = await self._post(deed, request, self._token)
         return _checked(deed, answer, tolerated)
 
@@ -231,13 +248,16 @@ class Etcd:
             nameless = ClientCertificate(
                 certificate=read_private(pki / "nameless.crt"), key=read_private(pki / "nameless.key")
             )
-            self._kept = Prober(port, read_private(self.ca_file), nameless)
+            try:
+                self._kept = Prober(port, read_private(self.ca_file), nameless)
+            except (ssl.SSLError, ValueError) as error:
+                raise StateError(f"A certificate in {pki} is damaged ({error}). {REMEDY}") from error
         return self._kept
 
     def _password(self) -> str:
         password = read_private(self.directory / "root.password").decode(errors="replace").strip()
         if len(password) != 64:
-            raise StateError(f"The file {self.directory}/root.password is damaged. Restore it from a backup.")
+            raise StateError(f"The file {self.directory}/root.password is damaged. {REMEDY}")
         return password
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,14 +20,18 @@ from mooring.controlplane.errors import StateError
 
 T = TypeVar("T")
 
+REMEDY = "Restore it from a backup, or remove the landscape with 'mooring down --purge' and start anew."
+
 _DIRECTORY_MODE = 0o700
 _FILE_MODE = 0o600
 
 
 def private_directory(path: Path) -> Path:
-    """The directory, made with its parents if need be; its own mode lets nobody else in."""
+    """The directory, made with its parents if need be; the mode of what is made lets nobody else in."""
+    if not path.parent.exists():
+        private_directory(path.parent)
     with _naming(path, "create the directory"):
-        path.mkdir(mode=_DIRECTORY_MODE, parents=True, exist_ok=True)
+        path.mkdir(mode=_DIRECTORY_MODE, exist_ok=True)
         if path.stat().st_mode & 0o077:
             path.chmod(_DIRECTORY_MODE)
     return path
@@ -50,10 +55,19 @@ def write_private(path: Path, content: bytes) -> None:
             raise
 
 
+def remove_tree(path: Path) -> None:
+    """Remove a directory and all in it; one that is gone already is fine."""
+    with _naming(path, "remove"), contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(path)
+
+
 def read_private(path: Path) -> bytes:
     """The file's content."""
     with _naming(path, "read"):
-        return path.read_bytes()
+        try:
+            return path.read_bytes()
+        except FileNotFoundError as error:
+            raise StateError(f"The file {path} is missing. {REMEDY}") from error
 
 
 def write_state(path: Path, value: Any) -> None:
@@ -67,10 +81,7 @@ def read_state(path: Path, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(content, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise StateError(
-            f"The state file {path} is damaged ({error}). Restore it from a backup, or remove the landscape with "
-            f"'mooring down --purge' and start anew."
-        ) from error
+        raise StateError(f"The state file {path} is damaged ({error}). {REMEDY}") from error
 
 
 def _holds(path: Path, content: bytes) -> bool:

@@ -7,22 +7,25 @@ one ended, is in the program's pid file, where ``mooring status`` reads it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
 import signal
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
-from mooring.controlplane.errors import ControlPlaneError, NotReady
+from mooring.controlplane.errors import ControlPlaneError, NotReady, PortTaken
 from mooring.controlplane.probes import POLL
-from mooring.controlplane.processes import Child, Program
+from mooring.controlplane.processes import GRACE, Child, Program, is_locked, program_of
 
 log = logging.getLogger(__name__)
 
 PATIENCE = 120.0  # seconds that a start may take on a machine that is busy with other things
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 30.0
+_PORT_TRIES = 3
 _STABLE = 60.0  # after so many seconds of life a death counts as the first one again
 
 
@@ -48,7 +51,7 @@ class Keeper:
     async def ensure(self) -> Child:
         """The running child; one that runs with other arguments than it should is replaced."""
         program = self._prepare()
-        child = program.running()
+        child = await _adopted(program)
         if child is not None and child.record.fingerprint != program.fingerprint:
             await child.stop()
             child.release()
@@ -56,7 +59,7 @@ class Keeper:
         self._replace(child or program.start())
         return self.child
 
-    async def keep(self, on_restart: Callable[[], None] | None = None) -> None:
+    async def keep(self, on_restart: Callable[[], None] = lambda: None) -> None:
         """Start it again whenever it dies, at growing intervals. Runs until cancelled."""
         pause, restarts = _FIRST_PAUSE, self.child.record.restarts
         while True:
@@ -65,13 +68,10 @@ class Keeper:
             if time.time() - self.child.record.started > _STABLE:
                 pause = _FIRST_PAUSE
             restarts += 1
-            while not await self._started_again(restarts, how):
-                await asyncio.sleep(pause * random.uniform(0.8, 1.2))  # noqa: S311
-                pause = min(pause * 2, _LONGEST_PAUSE)
-            if on_restart is not None:
-                on_restart()
-            await asyncio.sleep(pause * random.uniform(0.8, 1.2))  # noqa: S311
-            pause = min(pause * 2, _LONGEST_PAUSE)
+            for deed in (partial(self._start_again, restarts, how), on_restart):
+                while not self._done(deed):
+                    pause = await _paused(pause)
+            pause = await _paused(pause)
 
     def renew(self) -> None:
         """Have :meth:`keep` exchange a child whose arguments are no longer the right ones."""
@@ -80,12 +80,11 @@ class Keeper:
 
     async def stop(self) -> None:
         """Stop the program, whoever started it."""
-        child, self._child = self._child, None
-        if child is None:
-            child = self._found()
-        if child is not None:
+        child, self._child = self._child or self._found(), None
+        while child is not None:
             await child.stop()
             child.release()
+            child = self._found()
 
     def release(self) -> None:
         """Let go of the child, which lives on."""
@@ -93,12 +92,16 @@ class Keeper:
 
     def _found(self) -> Child | None:
         # By its lock alone: what cannot be started any more, because a file is damaged, can still be stopped.
-        return Program(name=self.name, executable=Path(), arguments=(), directory=self._directory).running()
+        return program_of(self._directory, self.name).running()
 
-    async def _started_again(self, restarts: int, how: str) -> bool:
+    def _start_again(self, restarts: int, how: str) -> None:
+        self._replace(self._prepare().start(restarts=restarts, last_exit=how))
+
+    def _done(self, deed: Callable[[], None]) -> bool:
+        """Whether it could be done; what keeps us from it may pass, as a full disk does."""
         try:
-            self._replace(self._prepare().start(restarts=restarts, last_exit=how))
-        except ControlPlaneError as error:
+            deed()
+        except (ControlPlaneError, OSError) as error:
             log.warning("%s could not be started again: %s", self.name, error)
             return False
         return True
@@ -107,6 +110,32 @@ class Keeper:
         if self._child is not None:
             self._child.release()
         self._child = child
+
+
+async def trying_ports(start: Callable[[], Awaitable[None]]) -> None:
+    """Start something that chooses ports, and again if someone was quicker to listen there than what we started."""
+    for _ in range(_PORT_TRIES - 1):
+        try:
+            return await start()
+        except PortTaken as error:
+            log.warning("trying another port: %s", error)
+    return await start()
+
+
+async def _adopted(program: Program) -> Child | None:
+    """The running child, if there is one; of one that is just dying, its end is waited for."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(GRACE):
+            while (child := program.adopt()) is None and is_locked(program.lock_file):
+                await asyncio.sleep(POLL)
+            return child
+    return None
+
+
+async def _paused(pause: float) -> float:
+    """Wait about so long; returns how long to wait the next time."""
+    await asyncio.sleep(pause * random.uniform(0.8, 1.2))  # noqa: S311
+    return min(pause * 2, _LONGEST_PAUSE)
 
 
 async def until_well(

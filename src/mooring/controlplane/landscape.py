@@ -12,12 +12,14 @@ All state is in this directory. The processes outlive whoever started them; :met
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime
 import os
-import shutil
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -25,21 +27,22 @@ from mooring.api.kubeconfigs import Document
 from mooring.controlplane.binaries import Binaries
 from mooring.controlplane.errors import Busy, StateError
 from mooring.controlplane.etcd import Etcd
-from mooring.controlplane.files import private_directory, read_state, write_private, write_state
-from mooring.controlplane.keeping import Keeper
-from mooring.controlplane.plane import ControlPlane, Executables, new_identity
-from mooring.controlplane.processes import Child, Program
+from mooring.controlplane.files import private_directory, read_state, remove_tree, write_private, write_state
+from mooring.controlplane.keeping import Keeper, trying_ports
+from mooring.controlplane.plane import ID_PATTERN, ControlPlane, Executables, Served, new_identity, nothing
+from mooring.controlplane.processes import Child, Program, program_of
 
 # Long enough for a week of work, short enough that a forgotten copy is worth little.
 KUBECONFIG_LIFETIME = datetime.timedelta(days=7)
 _STOPPING = 60.0
+_FILES = ("kubeconfig", "landscape.json", "mooring.pid")  # and their drafts, whose writer was killed
 
 
 class Birth(msgspec.Struct, frozen=True, kw_only=True):
     """What a landscape must never forget."""
 
     name: str
-    platform: str
+    platform: Annotated[str, msgspec.Meta(pattern=f"^{ID_PATTERN}$")]
 
 
 @dataclass(eq=False)
@@ -60,6 +63,16 @@ class Landscape:
     @property
     def exists(self) -> bool:
         return self._birth_file.exists()
+
+    @property
+    def has_data(self) -> bool:
+        """Whether etcd has begun to write, which it does only after the landscape was born."""
+        return (self.etcd.directory / "data").exists()
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the directory is a landscape's, be it damaged or half begun, and not somebody else's."""
+        return self.exists or self.keeper.lock_file.exists()
 
     @property
     def platform(self) -> ControlPlane:
@@ -94,6 +107,10 @@ class Landscape:
     def _birth_file(self) -> Path:
         return self.directory / "landscape.json"
 
+    @property
+    def _bin(self) -> Path:
+        return self.directory / ".deleted"
+
     def admin_kubeconfig(self, *, lifetime: datetime.timedelta = KUBECONFIG_LIFETIME) -> Document:
         return self.platform.admin_kubeconfig(name=self.context, lifetime=lifetime)
 
@@ -104,16 +121,24 @@ class Landscape:
 
     # -- its life -----------------------------------------------------------------------------------------------
 
-    def take(self) -> int:
+    def take(self, *, to: str = "up") -> int:
         """Become the one who works on this landscape, until the returned descriptor is closed."""
-        held = self.keeper.become()
+        self._refuse_foreign_directory()
+        held = keeper_of(self.directory, to).become()
         if held is None:
             raise Busy(f"Another mooring process is at work on the landscape in {self.directory}.")
         return held
 
-    async def start(self, told: Callable[[str], None] = lambda _: None) -> None:
-        """Find or start everything and wait until it is ready. ``told`` hears what is."""
+    async def start(self, told: Callable[[str], None] = lambda _: None, served: Served = nothing) -> None:
+        """Find or start everything and wait until it is ready. ``told`` hears what is.
+
+        ``served`` is done as soon as the platform's API server is ready, while the rest is still waited for.
+        """
         self._be_born()
+        await trying_ports(lambda: self._start(told, served))
+        self._refresh_kubeconfig()
+
+    async def _start(self, told: Callable[[str], None], served: Served) -> None:
         etcd = await self._etcd_keeper.ensure()
         # The API server takes a second before it needs etcd, so both start at once.
         self.platform.prepare()
@@ -122,22 +147,27 @@ class Landscape:
         await self.etcd.add_tenant(self.platform.identity)
         await self.etcd.protect()
         told(f"etcd at {self.etcd.url}")
-        await self.platform.ready()
+        await self.platform.ready(served)
         told(f"Kubernetes at {self.platform.server}")
-        if self.kubeconfig_file.exists():
-            self.write_kubeconfig()  # a port may have changed
 
-    async def keep(self) -> None:
-        """Restart what dies. Runs until cancelled."""
+    async def keep(self, moved: Callable[[], None] = lambda: None) -> None:
+        """Restart what dies. Runs until cancelled. ``moved`` hears of a new API server: its port may be, too."""
+
+        def restarted() -> None:
+            self._refresh_kubeconfig()
+            moved()
+
         async with asyncio.TaskGroup() as group:
             group.create_task(self._etcd_keeper.keep(on_restart=self.platform.api_server.renew))
-            group.create_task(self.platform.keep())
+            group.create_task(self.platform.keep(on_restart=restarted))
 
     async def stop(self) -> None:
         """Stop all processes of this landscape, whoever started them; the data stays."""
         if self.directory.exists():
-            await asyncio.gather(*(plane.stop() for plane in self._planes()))
+            ends = await asyncio.gather(*(plane.stop() for plane in self._planes()), return_exceptions=True)
             await self._etcd_keeper.stop()
+            if failures := [end for end in ends if isinstance(end, BaseException)]:
+                raise BaseExceptionGroup("not everything could be stopped", failures)
         self.etcd.close()
 
     def release(self) -> None:
@@ -148,17 +178,38 @@ class Landscape:
         self.etcd.close()
 
     def purge(self) -> None:
-        """Remove the directory of a landscape that was stopped."""
-        try:
-            shutil.rmtree(self.directory)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise StateError(f"Cannot remove {error.filename or self.directory}: {error.strerror}.") from error
+        """Remove all files of a landscape that was stopped and taken; those that are not ours stay.
 
-    def programs(self) -> tuple[Program, ...]:
-        """Everything that should be running, for a look from outside."""
-        return (self.etcd.program(), *self.platform.programs())
+        Data are moved out of the way before anything is deleted, so that a landscape is there or not there, but
+        never half; the lock goes last, so that nobody begins a new one in the middle of it.
+        """
+        data = (self.directory / "clusters", self.etcd.directory, self._birth_file)
+        with contextlib.suppress(StateError):  # a full disk may not take another directory: then at once
+            private_directory(self._bin)
+            for path in data:
+                with contextlib.suppress(FileNotFoundError):
+                    path.rename(self._bin / f"{path.name}.{time.monotonic_ns()}")
+        for path in (self._bin, *data[:2]):
+            remove_tree(path)
+        ours = (*_FILES, *(f".{name}.*" for name in _FILES), self.keeper.log.name, self.keeper.lock_file.name)
+        for path in (path for pattern in ours for path in self.directory.glob(pattern)):
+            path.unlink(missing_ok=True)
+        try:
+            self.directory.rmdir()
+        except OSError as error:
+            raise StateError(
+                f"The landscape is deleted, but {self.directory} is not: it holds files of somebody else."
+            ) from error
+
+    def traces(self) -> dict[str, Program]:
+        """Everything that may be running here, by name; behind its id, if it is not the platform's."""
+        found = {"etcd": program_of(self.etcd.directory, "etcd")}
+        if self._platform is not None:
+            found |= {program.name: program for program in self._platform.traces()}
+        for plane in self._planes():
+            if plane is not self._platform:
+                found |= {f"{plane.identity}/{program.name}": program for program in plane.traces()}
+        return found
 
     def _planes(self) -> list[ControlPlane]:
         """All control planes, found by their directories: a damaged landscape.json must not keep them running."""
@@ -171,19 +222,36 @@ class Landscape:
 
     def _be_born(self) -> None:
         private_directory(self.directory)
-        if not self.exists:
+        # With data there but the file gone, a new identity would mean an empty platform beside the old one's keys.
+        if not self.exists and not self.has_data:
             write_state(self._birth_file, Birth(name=self.name, platform=new_identity()))
 
+    def _refresh_kubeconfig(self) -> None:
+        """The port may have changed."""
+        if self.kubeconfig_file.exists():
+            self.write_kubeconfig()
 
-def keeper_of(directory: Path) -> Program:
-    return Program(name="mooring", executable=Path("mooring"), arguments=("up",), directory=directory)
+    def _refuse_foreign_directory(self) -> None:
+        if not self.is_here and self.directory.is_dir() and any(self.directory.iterdir()):
+            raise StateError(
+                f"{self.directory} holds something else than a landscape. Choose another place with --dir, or "
+                f"another name with --landscape."
+            )
+
+
+def keeper_of(directory: Path, word: str = "up") -> Program:
+    """Whoever works on a landscape: ``mooring up``, or ``mooring down`` for a while."""
+    return Program(name="mooring", executable=Path("mooring"), arguments=(word,), directory=directory)
 
 
 async def stop_keeper(directory: Path) -> bool:
-    """Have a running ``mooring up`` stop its landscape; tells whether there was one."""
+    """Have a running ``mooring up`` stop its landscape, or wait for a ``mooring down`` that does; was there one?"""
     keeper: Child | None = keeper_of(directory).running()
     if keeper is None or keeper.pid == os.getpid():
         return False
-    await keeper.stop(grace=_STOPPING)
+    if keeper.record.fingerprint == keeper_of(directory, "down").fingerprint:
+        await keeper.exited()
+    else:
+        await keeper.stop(grace=_STOPPING)
     keeper.release()
     return True

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import datetime
 import secrets
-import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -26,23 +26,39 @@ from mooring.controlplane.components import (
     controller_manager_program,
 )
 from mooring.controlplane.etcd import Etcd
-from mooring.controlplane.files import private_directory, read_private, read_state, write_private, write_state
-from mooring.controlplane.keeping import Keeper, until_well
+from mooring.controlplane.files import (
+    private_directory,
+    read_private,
+    read_state,
+    remove_tree,
+    write_private,
+    write_state,
+)
+from mooring.controlplane.keeping import Keeper, trying_ports, until_well
 from mooring.controlplane.ports import LOOPBACK
 from mooring.controlplane.probes import Prober
-from mooring.controlplane.processes import Program, is_locked
+from mooring.controlplane.processes import Program, is_locked, program_of
 
 ADMIN_LIFETIME = datetime.timedelta(hours=1)
 
 # Prefix-free by construction: all ids have the same length.
 _ID_LENGTH = 12
 _ID_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
+ID_PATTERN = f"[a-z2-7]{{{_ID_LENGTH}}}"
 _FIRST_FRUIT = "/api/v1/namespaces/default/serviceaccounts/default"
 
 
+# What its owner has to do as soon as the API server is ready.
+Served = Callable[[], Coroutine[Any, Any, None]]
+
+
+async def nothing() -> None:
+    """There is nothing to do."""
+
+
 class Ports(msgspec.Struct, frozen=True, kw_only=True):
-    api_server: int
-    controller_manager: int
+    api_server: ports.Port
+    controller_manager: ports.Port
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +90,11 @@ class ControlPlane:
         return read_state(self.directory / "ports.json", Ports)
 
     @property
+    def was_prepared(self) -> bool:
+        """Whether all its files are there: the ports are settled last."""
+        return (self.directory / "ports.json").exists()
+
+    @property
     def server(self) -> str:
         return f"https://{LOOPBACK}:{self.ports.api_server}"
 
@@ -90,16 +111,20 @@ class ControlPlane:
     def _pki(self) -> Path:
         return self.directory / "pki"
 
+    def client_certificate(self, user: str, *groups: str, lifetime: datetime.timedelta) -> ClientCertificate:
+        """For anybody, made now, in memory."""
+        return certificates.load_authority(self._pki).client(user, *groups, lifetime=lifetime)
+
     def admin_certificate(self) -> ClientCertificate:
         """Good for an hour, made now, in memory."""
-        authority = certificates.ensure_authority(self._pki, "mooring")
+        authority = certificates.load_authority(self._pki)
         return authority.client("mooring-admin", "system:masters", lifetime=ADMIN_LIFETIME)
 
     def kubeconfig(
         self, *, name: str, user: str, groups: tuple[str, ...] = (), lifetime: datetime.timedelta = ADMIN_LIFETIME
     ) -> Document:
         """A kubeconfig with a certificate made now, in memory."""
-        authority = certificates.ensure_authority(self._pki, "mooring")
+        authority = certificates.load_authority(self._pki)
         issued = authority.client(user, *groups, lifetime=lifetime)
         return kubeconfig(name=name, server=self.server, ca=authority.pem, user=user, certificate=issued)
 
@@ -113,38 +138,48 @@ class ControlPlane:
         """Find or start both processes and wait until they are ready. etcd must be serving."""
         self.prepare()
         await self.etcd.add_tenant(self.identity)
+        await trying_ports(self._start)
+
+    async def _start(self) -> None:
         await self.api_server.ensure()
         await self.ready()
 
-    async def ready(self) -> None:
-        """Wait until the API server is ready and the controller manager at work.
+    async def ready(self, served: Served = nothing) -> None:
+        """Wait until the API server is ready and the controller manager at work, and do ``served`` in between.
 
         The controller manager is started when there is something to manage: earlier, it would ask for that once a
         second, and on average lose half of one. Its own word that it is healthy comes long before its controllers
         run, so the proof is what they make: the ``default`` ServiceAccount.
         """
-        prober = Prober(self.ports.api_server, self.ca, self.admin_certificate())
+        prober = self._prober()
         try:
             await until_well(lambda: prober.is_well("/readyz"), self.api_server.child, self._api_server_program())
             child, program = await self.controller_manager.ensure(), self._controller_manager_program()
-            await until_well(lambda: prober.is_well(_FIRST_FRUIT), child, program)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(served())
+                group.create_task(until_well(lambda: prober.is_well(_FIRST_FRUIT), child, program))
         finally:
             prober.close()
 
     async def is_ready(self) -> bool:
         """Whether the API server says, now, that it is ready and the controller manager has been at work."""
-        if not (self.directory / "ports.json").exists():
+        if not self.was_prepared:
             return False
-        prober = Prober(self.ports.api_server, self.ca, self.admin_certificate())
+        prober = self._prober()
         try:
             return await prober.is_well("/readyz") and await prober.is_well(_FIRST_FRUIT)
         finally:
             prober.close()
 
-    async def keep(self) -> None:
-        """Restart what dies. Runs until cancelled."""
+    async def keep(self, on_restart: Callable[[], None] = lambda: None) -> None:
+        """Restart what dies. Runs until cancelled. ``on_restart`` hears of a new API server: its port may be, too."""
+
+        def restarted() -> None:
+            self.controller_manager.renew()
+            on_restart()
+
         async with asyncio.TaskGroup() as group:
-            group.create_task(self.api_server.keep(on_restart=self.controller_manager.renew))
+            group.create_task(self.api_server.keep(on_restart=restarted))
             group.create_task(self.controller_manager.keep())
 
     async def stop(self) -> None:
@@ -154,8 +189,12 @@ class ControlPlane:
             await self.api_server.stop()
 
     def programs(self) -> tuple[Program, Program]:
-        """What runs here, for a look from outside."""
+        """How the two of a prepared control plane are run."""
         return self._api_server_program(), self._controller_manager_program()
+
+    def traces(self) -> tuple[Program, ...]:
+        """The same by their files alone, for a look from outside."""
+        return tuple(program_of(self.directory, name) for name in (API_SERVER, CONTROLLER_MANAGER))
 
     def release(self) -> None:
         """Let go of the processes, which live on."""
@@ -166,7 +205,10 @@ class ControlPlane:
         """Everything: processes, keys, etcd user and role, directory. Stopped halfway, it can be done again."""
         await self.stop()
         await self.etcd.remove_tenant(self.identity)
-        await asyncio.to_thread(shutil.rmtree, self.directory, ignore_errors=True)
+        await asyncio.to_thread(remove_tree, self.directory)
+
+    def _prober(self) -> Prober:
+        return Prober(self.ports.api_server, self.ca, self.admin_certificate())
 
     # -- files --------------------------------------------------------------------------------------------------
 
@@ -248,7 +290,7 @@ class ControlPlane:
             directory=self.directory,
             executable=self.executables.controller_manager,
             port=self.ports.controller_manager,
-            server=self.server,
+            kubeconfig=self.directory / f"{CONTROLLER_MANAGER}.kubeconfig",
         )
 
 

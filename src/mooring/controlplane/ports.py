@@ -6,10 +6,15 @@ import errno
 import random
 import socket
 from collections.abc import Collection
+from typing import Annotated
+
+import msgspec
 
 from mooring.controlplane.errors import PortTaken
 
 LOOPBACK = "127.0.0.1"
+
+Port = Annotated[int, msgspec.Meta(ge=1, le=65_535)]
 
 # Below the range that Linux takes for outgoing connections, so that a port that is free while its server is down
 # is not lent to somebody's client in the meantime.

@@ -33,7 +33,11 @@ class Prober:
     port: int
     ca: bytes
     certificate: ClientCertificate | None = None
-    _connection: http.client.HTTPSConnection | None = field(default=None, repr=False)
+    _context: ssl.SSLContext = field(init=False, repr=False)
+    _connection: http.client.HTTPSConnection | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._context = tls_context(self.ca, self.certificate)
 
     async def ask(
         self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
@@ -51,16 +55,22 @@ class Prober:
             self._connection = None
 
     def _ask(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer | None:
-        if self._connection is None:
-            context = tls_context(self.ca, self.certificate)
-            self._connection = http.client.HTTPSConnection(LOOPBACK, self.port, timeout=_ANSWER, context=context)
+        was_kept = self._connection is not None
+        connection = self._connection or http.client.HTTPSConnection(
+            LOOPBACK, self.port, timeout=_ANSWER, context=self._context
+        )
+        self._connection = connection
         try:
-            self._connection.request(method, path, body, headers)
-            response = self._connection.getresponse()
+            connection.request(method, path, body, headers)
+            response = connection.getresponse()
             return Answer(response.status, response.read())
-        except (OSError, http.client.HTTPException):
+        except TimeoutError:
             self.close()
             return None
+        except (OSError, http.client.HTTPException):
+            self.close()
+        # A server that was restarted has closed what was kept, without having heard the question.
+        return self._ask(method, path, body, headers) if was_kept else None
 
 
 def tls_context(ca: bytes, certificate: ClientCertificate | None) -> ssl.SSLContext:

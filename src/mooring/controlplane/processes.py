@@ -4,7 +4,8 @@ Guarantees:
     A program runs at most once per directory. Each child inherits a locked descriptor of its lock file, so "the lock is
     held" and "it is alive" are the same fact, even if we died before we could write down its pid.
     A pid that was recycled is never signalled: the pid file holds the boot and the start time of the process it means,
-    both are compared *after* a pidfd was opened, and signals go through that pidfd.
+    both are compared *after* a pidfd was opened, as is that the process holds the lock; signals go through that pidfd.
+    A look changes nothing: the pid file is written by whoever starts or adopts a program.
 
 Assumptions:
     Linux (``/proc`` and pidfds). The file system knows locks.
@@ -20,11 +21,14 @@ import errno
 import fcntl
 import hashlib
 import os
+import shutil
 import signal
 import struct
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -32,12 +36,14 @@ from mooring.controlplane.errors import PortTaken, ProcessError, StateError
 from mooring.controlplane.files import private_directory, read_state, write_state
 
 GRACE = 15.0  # seconds between asking a child to stop and killing it
+_SCARCE = 1024 * 1024  # with less free space than this not even a log can say that there is none
 _LOG_LIMIT = 16 * 1024 * 1024  # a longer log is set aside at the next start
 # The kernel's struct flock on 64-bit Linux: type, whence, start, length, pid. The lock belongs to the open file, which
 # a child shares, and not to the process.
 _FLOCK = "hhqqi4x"
 _WHOLE_FILE = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 _LOCK_FD = 3  # the descriptor under which a child inherits its lock
+_FINGERPRINT = "MOORING_FINGERPRINT"  # how a child carries its own, for those who find it without a pid file
 # What a child may see of our environment: the way out to OIDC issuers and webhooks, and no secrets.
 _ENVIRONMENT = ("PATH", "HOME", "TZ", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 
@@ -45,13 +51,14 @@ _ENVIRONMENT = ("PATH", "HOME", "TZ", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR", "
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """What the pid file says: which process it was, and how it came to be."""
 
-    pid: int
+    pid: Annotated[int, msgspec.Meta(ge=1, lt=2**31)]
     boot: str
     start_time: int  # clock ticks after boot
     started: float  # seconds since the epoch, for people
     fingerprint: str
     restarts: int = 0
     last_exit: str = ""
+    ready: bool = False  # said by those who can write it themselves
 
 
 @dataclass(slots=True, eq=False)
@@ -168,25 +175,43 @@ class Program:
         if not _try_lock(lock):
             os.close(lock)
             return None
-        write_state(self.pid_file, _record(os.getpid(), self.fingerprint))
+        # Whoever had it before may have removed the landscape, and this file with it, while we were opening it.
+        if not _is_still(self.lock_file, lock):
+            os.close(lock)
+            return None
+        with contextlib.suppress(StateError):  # on a full disk `down` is the way out, and the lock is enough for it
+            write_state(self.pid_file, _record(os.getpid(), self.fingerprint))
         return lock
+
+    def say_ready(self) -> None:
+        """Have the pid file of the program that we are say that it has done its work."""
+        record = self.recorded() or _record(os.getpid(), self.fingerprint)
+        write_state(self.pid_file, msgspec.structs.replace(record, ready=True))
 
     def running(self) -> Child | None:
         """The live process of this program, whoever started it, or None."""
         if not is_locked(self.lock_file):
             return None
-        record = self._recorded()
-        if record is not None and (child := _adopt(record)) is not None:
+        record = self.recorded()
+        if record is not None and (child := _adopt(record, self.lock_file)) is not None:
             return child
-        # Alive without a fitting pid file: whoever started it died in between. The lock file leads to it.
+        # Alive without a fitting pid file: whoever started it died in between. The lock leads to it.
         pid = _holder(self.lock_file)
-        if pid is None:
-            return None
-        found = _record(pid, fingerprint="")
-        child = _adopt(found)
+        return None if pid is None else _adopt(_record(pid, _carried_fingerprint(pid)), self.lock_file)
+
+    def adopt(self) -> Child | None:
+        """The same, and the pid file means it from now on."""
+        child = self.running()
         if child is not None:
-            write_state(self.pid_file, found)
+            write_state(self.pid_file, child.record)
         return child
+
+    def recorded(self) -> Record | None:
+        """What the pid file says, be the process alive or not. It only shortens the search: damaged is as missing."""
+        try:
+            return read_state(self.pid_file, Record)
+        except StateError:
+            return None
 
     def last_lines(self, count: int = 5) -> str:
         """The end of its log, for a message or a condition."""
@@ -194,7 +219,7 @@ class Program:
             with self.log.open("rb") as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - 65536))
                 lines = file.read().decode(errors="replace").splitlines()
-        except FileNotFoundError:
+        except OSError:
             return ""
         return "\n".join(lines[-count:])
 
@@ -202,6 +227,8 @@ class Program:
         """The error for a child that died, with what it said last."""
         last = self.last_lines(40)
         kind = PortTaken if "address already in use" in last else ProcessError
+        if "no space left on device" in last or shutil.disk_usage(self.directory).free < _SCARCE:
+            how += f", because the disk with {self.directory} is full: free some space, or choose another with --dir"
         return kind(f"{self.name} {how}. The end of {self.log}:\n{self.last_lines()}")
 
     def _spawn(self, lock: int) -> int:
@@ -210,7 +237,8 @@ class Program:
             return os.posix_spawn(
                 self.executable,
                 [str(self.executable), *self.arguments],
-                {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+                {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+                | {_FINGERPRINT: self.fingerprint},
                 file_actions=[
                     (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                     (os.POSIX_SPAWN_DUP2, log, 1),
@@ -227,23 +255,21 @@ class Program:
             os.close(log)
 
     def _set_long_log_aside(self) -> None:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):  # then it goes on growing, which is no reason not to start
             if self.log.stat().st_size > _LOG_LIMIT:
                 self.log.replace(self.log.with_suffix(".log.1"))
 
-    def _recorded(self) -> Record | None:
-        # The pid file only shortens the search: where it is missing or damaged, the lock leads to the process.
-        try:
-            return read_state(self.pid_file, Record)
-        except StateError:
-            return None
+
+def program_of(directory: Path, name: str) -> Program:
+    """A program by its files alone: enough to find, stop and describe what runs, whatever state files are damaged."""
+    return Program(name=name, executable=Path(name), arguments=(), directory=directory)
 
 
 def is_locked(path: Path) -> bool:
     """Whether a live process holds the lock."""
     try:
-        lock = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
+        lock = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
         return False
     try:
         # Asked without taking it, so that a look never gets in the way of a start.
@@ -256,7 +282,14 @@ def is_locked(path: Path) -> bool:
 
 def _open(path: Path, flags: int) -> int:
     try:
-        return os.open(path, flags | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, flags | os.O_CLOEXEC, 0o600)
+        if descriptor > 2:
+            return descriptor
+        # We were started without standard streams, whose numbers a child gives a new meaning.
+        try:
+            return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _LOCK_FD)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise StateError(
             f"Cannot open {path}: {error.strerror}. Fix the permissions there, or free some space."
@@ -285,32 +318,61 @@ def _record(pid: int, fingerprint: str, *, restarts: int = 0, last_exit: str = "
     )
 
 
-def _adopt(record: Record) -> Child | None:
+def _adopt(record: Record, lock_file: Path) -> Child | None:
     if record.boot != _boot():
         return None
     try:
         pidfd = os.pidfd_open(record.pid)
     except OSError:
         return None
-    # From here on the pidfd means one process; what is left is to see that it is the recorded one.
-    if _start_time(record.pid) != record.start_time:
-        os.close(pidfd)
-        return None
-    return Child(record, pidfd)
+    # From here on the pidfd means one process; what is left is to see that it is the recorded one, and holds the lock.
+    if _start_time(record.pid) == record.start_time and _holds(record.pid, lock_file):
+        return Child(record, pidfd)
+    os.close(pidfd)
+    return None
 
 
 def _holder(lock_file: Path) -> int | None:
-    """The process that has the file open: a walk over /proc, needed only after a crash at a bad moment."""
-    wanted = lock_file.stat()
-    for entry in os.scandir("/proc"):
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        with contextlib.suppress(OSError):
-            for descriptor in os.scandir(f"/proc/{entry.name}/fd"):
-                with contextlib.suppress(OSError):
-                    if os.path.samestat(os.stat(descriptor.path), wanted):
-                        return int(entry.name)
-    return None
+    """The process that holds the lock: a walk over /proc, needed only after a crash at a bad moment.
+
+    Whoever is just starting the program holds the same lock for a moment: the program itself goes first.
+    """
+    others = {int(name) for name in os.listdir("/proc") if name.isdigit()} - {os.getpid()}
+    holders = [pid for pid in others if _holds(pid, lock_file)]
+    return next((pid for pid in holders if _carried_fingerprint(pid)), next(iter(holders), None))
+
+
+def _holds(pid: int, lock_file: Path) -> bool:
+    """Whether the process has locked the file; one that has merely opened it is somebody else who looks."""
+    return any("OFDLCK" in description for description in _openings(pid, lock_file))
+
+
+def _openings(pid: int, path: Path) -> Iterator[str]:
+    """What the kernel says about each descriptor of the process that means the file."""
+    with contextlib.suppress(OSError):
+        wanted = path.stat()
+        for descriptor in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                if os.path.samestat(os.stat(f"/proc/{pid}/fd/{descriptor}"), wanted):
+                    yield Path(f"/proc/{pid}/fdinfo/{descriptor}").read_text()
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _carried_fingerprint(pid: int) -> str:
+    """What the child was given along; nothing if it is no child of ours."""
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return ""
+    return next(
+        (line.removeprefix(f"{_FINGERPRINT}=") for line in environment if line.startswith(f"{_FINGERPRINT}=")), ""
+    )
 
 
 def _boot() -> str:

@@ -276,21 +276,29 @@ class Client:
 
 class _LeftMeta(msgspec.Struct, rename="camel"):
     deletion_timestamp: str = ""
+    deletion_grace_period_seconds: int = 0
     finalizers: list[str] = []
+
+
+class _LeftSpec(msgspec.Struct):
+    finalizers: list[str] = []  # a namespace has them here
 
 
 class _Left(msgspec.Struct):
     metadata: _LeftMeta = msgspec.field(default_factory=_LeftMeta)
+    spec: _LeftSpec = msgspec.field(default_factory=_LeftSpec)
 
 
 def _is_left(answer: bytes) -> bool:
     """Whether the answer to a deletion is the object, still there. Servers also answer with a Status, or with the
     object as it was."""
     try:
-        metadata = msgspec.json.decode(answer, type=_Left).metadata
+        left = msgspec.json.decode(answer, type=_Left)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return False
-    return bool(metadata.deletion_timestamp and metadata.finalizers)
+    metadata = left.metadata
+    waits = metadata.finalizers or left.spec.finalizers or metadata.deletion_grace_period_seconds
+    return bool(metadata.deletion_timestamp and waits)
 
 
 def _decoded(resource: Resource[T], call: Call, body: bytes) -> T:

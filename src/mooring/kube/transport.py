@@ -10,6 +10,7 @@ is sent once. Redirects are not followed, so an identity never goes to another h
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -108,9 +109,12 @@ class Transport:
                     raise
                 known_again, pause = True, 0.0
             except TooManyRequests as error:
-                if last or error.retry_after is None or error.retry_after > _LONGEST_ASKED_WAIT:
+                # Without a word on when to come back, only a read tries its luck: a full queue empties, a kind that
+                # was just defined gets its storage.
+                wait = error.retry_after if error.retry_after is not None else 0.0 if call.reads else math.inf
+                if last or wait > _LONGEST_ASKED_WAIT:
                     raise
-                pause = error.retry_after + backoff.next_pause()
+                pause = wait + backoff.next_pause()
             except (ServerError, NoAnswer) as error:
                 if last or not call.reads or not _worth_asking_again(error):
                     raise
@@ -248,6 +252,16 @@ def _guarded(guard: Guard) -> type[aiohttp.ClientRequest]:
             if self.method not in READS:
                 guard()
             return await super().send(conn)
+
+        async def write_bytes(self, writer: Any, conn: Any, content_length: int | None = None) -> None:
+            # A body may be sent by a task of its own, some turns of the loop later, and the head waits for it.
+            if self.method not in READS:
+                try:
+                    guard()
+                except Exception as refusal:
+                    conn.protocol.set_exception(refusal)  # for whoever waits for the answer
+                    return
+            await super().write_bytes(writer, conn, content_length)
 
     return Guarded
 

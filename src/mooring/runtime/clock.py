@@ -32,6 +32,33 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None: ...
 
 
+# The event loop's own clock stands still while the machine sleeps, so far-off timers look again this often (seconds).
+_LONGEST_NAP = 60.0
+
+
+class _Alarm:
+    """A timer that rings by :meth:`SystemClock.elapsed`."""
+
+    __slots__ = ("_callback", "_clock", "_nap", "_when")
+
+    def __init__(self, clock: SystemClock, when: float, callback: Callable[[], None]) -> None:
+        self._clock, self._when, self._callback = clock, when, callback
+        self._doze()
+
+    def cancel(self) -> None:
+        self._nap.cancel()
+
+    def _doze(self) -> None:
+        left = max(0.0, self._when - self._clock.elapsed())
+        self._nap = asyncio.get_running_loop().call_later(min(left, _LONGEST_NAP), self._wake)
+
+    def _wake(self) -> None:
+        if self._clock.elapsed() < self._when:
+            self._doze()
+        else:
+            self._callback()
+
+
 class SystemClock:
     """The clock of the machine. ``elapsed`` is CLOCK_BOOTTIME: a lease runs out also while a laptop is closed."""
 
@@ -42,7 +69,7 @@ class SystemClock:
         return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
-        return asyncio.get_running_loop().call_later(max(0.0, when - self.elapsed()), callback)
+        return _Alarm(self, when, callback)
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

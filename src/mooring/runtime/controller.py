@@ -1,7 +1,8 @@
 """A controller: changes become keys, keys become runs of one reconciler, on several workers.
 
 Sources map what changed to the keys that care; the queue sees to it that a key is worked on once at a time. A
-reconciler that fails is run again later and later; one that always fails holds up nobody but itself.
+reconciler that fails is run again later and later; one that always fails holds up nobody but itself. Objects that are
+annotated to be ignored (see ``predicates``) are not reconciled, whoever asks for it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from mooring.kube.errors import Conflict
 from mooring.runtime.clock import Clock
 from mooring.runtime.leader import NotLeader
 from mooring.runtime.metrics import Metrics
-from mooring.runtime.predicates import Predicate, anything
+from mooring.runtime.predicates import Predicate, anything, is_ignored
 from mooring.runtime.queue import Queue, QueueClosed
 from mooring.runtime.reconcile import Outcome, Reconciler, Terminal
 from mooring.runtime.store import Store
@@ -56,6 +57,7 @@ class Controller:
         self._workers = workers
         self._numbers = itertools.count(1)
         self._queue: Queue[ObjectKey] | None = None
+        self._own = [source.store for source in sources if source.keys is own_key]
         for source in sources:
             source.store.subscribe(self._listener(source))
 
@@ -121,10 +123,14 @@ class Controller:
 
     async def _run(self, queue: Queue[ObjectKey], key: ObjectKey) -> str:
         """One reconcile, and what becomes of the key after it."""
+        if any(is_ignored(store.get(key)) for store in self._own):
+            queue.done(key)
+            return "ignored"
         with structlog.contextvars.bound_contextvars(controller=self.name, key=str(key), reconcile=next(self._numbers)):
             try:
                 outcome = await self._reconciler.reconcile(key)
-            except NotLeader:
+            except NotLeader as error:
+                log.warning("a write was refused; taking no more keys", reason=str(error))
                 queue.close()  # nobody here may write any more
                 queue.done(key)
                 return "terminal"

@@ -67,7 +67,8 @@ class Leader:
         self._deadline: float | None = None
         self._lease: Object | None = None  # as we last wrote it
         self._seen: tuple[str, str, str] | None = None  # holder, renewal and transitions, as last seen ...
-        self._seen_at = 0.0  # ... and since when unchanged, by our own clock
+        self._seen_at = 0.0  # ... since when unchanged, by our own clock ...
+        self._seen_for = 0.0  # ... and how long it holds from then on
 
     @property
     def leading(self) -> bool:
@@ -108,8 +109,9 @@ class Leader:
             return
         spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1}
         try:
-            await self._client.replace(LEASES, {**lease, "spec": spec})
-        except KubeError as error:
+            async with asyncio.timeout(self._settings.deadline):
+                await self._client.replace(LEASES, {**lease, "spec": spec})
+        except (KubeError, TimeoutError) as error:
             log.info("the lease was not given back; it runs out by itself", error=str(error))
 
     async def _try_to_take(self) -> bool:
@@ -118,19 +120,26 @@ class Leader:
         try:
             lease = await self._client.get(LEASES, name, namespace=namespace)
         except NotFound:
+            # Somebody deleted it, perhaps; whoever had it may not have noticed yet.
+            if not self._has_run_out():
+                return False
             return await self._write(self._first_lease(), begun)
-        if not self._may_take(lease["spec"]):
+        if not self._may_take(lease.get("spec") or {}):
             return False
-        return await self._write({**lease, "spec": self._spec(lease["spec"])}, begun)
+        return await self._write({**lease, "spec": self._spec(lease.get("spec") or {})}, begun)
 
     def _may_take(self, spec: dict[str, Any]) -> bool:
         holder = spec.get("holderIdentity") or ""
         seen = (holder, str(spec.get("renewTime")), str(spec.get("leaseTransitions")))
-        now = self._clock.elapsed()
         if seen != self._seen:
-            self._seen, self._seen_at = seen, now
-        duration = float(spec.get("leaseDurationSeconds") or self._settings.duration)
-        return holder in ("", self.identity) or now >= self._seen_at + duration
+            self._seen, self._seen_at = seen, self._clock.elapsed()
+            self._seen_for = float(spec.get("leaseDurationSeconds") or self._settings.duration)
+        return self._has_run_out()
+
+    def _has_run_out(self) -> bool:
+        """Whether the lease, as last seen, keeps nobody from taking it any more."""
+        free = self._seen is None or self._seen[0] in ("", self.identity)
+        return free or self._clock.elapsed() >= self._seen_at + self._seen_for
 
     async def _renew(self) -> None:
         begun, lease = self._clock.elapsed(), self._lease
@@ -146,19 +155,24 @@ class Leader:
 
     async def _look_who_has_it(self) -> None:
         """After a conflict: an answer of ours may have been lost, or somebody else has the lease."""
-        lease = await self._client.get(LEASES, self._settings.name, namespace=self._settings.namespace)
+        try:
+            lease = await self._client.get(LEASES, self._settings.name, namespace=self._settings.namespace)
+        except NotFound:
+            raise self._lost("it was deleted") from None
         if lease["spec"].get("holderIdentity") != self.identity:
             raise self._lost(f"{lease['spec'].get('holderIdentity')!r} has it")
         self._lease = lease
 
     async def _write(self, lease: Object, begun: float) -> bool:
         """Write the lease as ours; False if somebody was faster."""
+        exists = "resourceVersion" in lease["metadata"]
         try:
-            if "resourceVersion" in lease["metadata"]:
-                self._lease = await self._client.replace(LEASES, lease)
-            else:
-                self._lease = await self._client.create(LEASES, lease)
-        except (Conflict, AlreadyExists, NotFound):
+            self._lease = await (self._client.replace if exists else self._client.create)(LEASES, lease)
+        except (Conflict, AlreadyExists):
+            return False
+        except NotFound:
+            if not exists:
+                raise  # there is no namespace to put it into
             return False
         self._deadline = begun + self._settings.deadline
         return True

@@ -11,39 +11,32 @@ import asyncio
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
 import structlog
 
-from mooring.kube import Client, Connection, Interrupted, Relisted, Resource, Undecodable, watching
+from mooring import __version__
+from mooring.kube import Client, Connection, Interrupted, Relisted, Resource, Timeouts, Undecodable, watching
 from mooring.runtime.clock import Clock, SystemClock
 from mooring.runtime.controller import Controller
 from mooring.runtime.leader import Leader, LeadershipLost, LeaseSettings
 from mooring.runtime.metrics import Metrics
+from mooring.runtime.scopes import Scope
 from mooring.runtime.store import IndexFunction, Store
 
 T = TypeVar("T")
 
 log = structlog.get_logger(__name__)
 
+USER_AGENT = f"mooring/{__version__}"
 GRACE = 30.0  # seconds that running reconciles have to end
-
-
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """What a store shows of a kind."""
-
-    path: str
-    decode_as: Any
-    namespace: str | None
-    label_selector: str | None
-    field_selector: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Watched(Generic[T]):
     resource: Resource[T]
-    scope: _Scope
+    scope: Scope
     store: Store[T]
     listed: asyncio.Event
 
@@ -59,21 +52,25 @@ class Manager:
         lease: LeaseSettings | None = None,
         clock: Clock | None = None,
         grace: float = GRACE,
+        user_agent: str = USER_AGENT,
     ) -> None:
         self.clock: Clock = clock or SystemClock()
         self.metrics = Metrics()
         self._grace = grace
-        self._lease_client = Client(connection) if lease is not None else None
+        self._lease_client: Client | None = None
         self.leader: Leader | None = None
-        if lease is not None and self._lease_client is not None:
+        if lease is not None:
+            # A renewal that hangs must leave time for another one, on another connection.
+            patience = Timeouts(connect=lease.deadline / 3, request=lease.deadline / 2)
+            self._lease_client = Client(connection, user_agent=user_agent, timeouts=patience)
             self.leader = Leader(self._lease_client, lease, self.clock, identity=identity)
         guard = None if self.leader is None else self.leader.guard
-        self.client = Client(connection, guard=guard, heard=self.metrics.heard)
-        self._watched: dict[_Scope, _Watched[Any]] = {}
+        self.client = Client(connection, user_agent=user_agent, guard=guard, heard=self.metrics.heard)
+        self._watched: dict[tuple[str, Any, Scope], _Watched[Any]] = {}
         self._controllers: list[Controller] = []
         self._stopping = asyncio.Event()
         self._open = contextlib.AsyncExitStack()
-        self.working = False
+        self._at_work = asyncio.Event()
 
     async def __aenter__(self) -> Self:
         await self._open.enter_async_context(self.client)
@@ -94,17 +91,32 @@ class Manager:
         indexes: Mapping[str, IndexFunction[T]] | None = None,
     ) -> Store[T]:
         """The store of a kind. Whoever asks for the same gets the same, with everybody's indexes."""
-        scope = _Scope(resource.path(), resource.decode_as, namespace, label_selector, field_selector)
-        watched = self._watched.get(scope)
+        scope = Scope(namespace=namespace, label_selector=label_selector, field_selector=field_selector)
+        shared = (resource.path(), resource.decode_as, scope)
+        watched = self._watched.get(shared)
         if watched is None:
-            watched = self._watched[scope] = _Watched(resource, scope, Store(), asyncio.Event())
+            store: Store[T] = Store(admits=scope.admits)
+            watched = self._watched[shared] = _Watched(resource, scope, store, asyncio.Event())
+            self.metrics.undecodable.labels(resource.kind).set_function(partial(self._unreadable, resource.kind))
         for name, function in (indexes or {}).items():
             watched.store.index(name, function)
         return watched.store
 
+    def _unreadable(self, kind: str) -> float:
+        stores = [watched.store for watched in self._watched.values() if watched.resource.kind == kind]
+        return sum(len(store.undecodable) for store in stores)
+
     def add(self, controller: Controller) -> None:
         self._controllers.append(controller)
         self.metrics.introduce(controller.name)
+
+    @property
+    def working(self) -> bool:
+        """Whether all stores are filled and controllers run."""
+        return self._at_work.is_set()
+
+    async def until_working(self) -> None:
+        await self._at_work.wait()
 
     @property
     def ready(self) -> bool:
@@ -118,10 +130,9 @@ class Manager:
     async def run(self) -> None:
         """Work, term after term, until :meth:`stop`. Raises what cannot be mended by trying again."""
         while not self._stopping.is_set():
-            if self.leader is not None and not await self._until_stopped(self.leader.acquire()):
-                return
             try:
-                await self._term()
+                if self.leader is None or await self._until_stopped(self.leader.acquire()):
+                    await self._term()
             except LeadershipLost as error:
                 log.warning("no longer leading; a candidate again", reason=str(error))
             finally:
@@ -140,12 +151,13 @@ class Manager:
                 work = [
                     asyncio.create_task(controller.work(self.clock, self.metrics)) for controller in self._controllers
                 ]
-                self.working = True
+                self._at_work.set()
                 log.info("working", controllers=[controller.name for controller in self._controllers])
-                await self._until_stopped(asyncio.Event().wait(), *background, *work)
+                if await self._until_stopped(asyncio.Event().wait(), *background, *work):
+                    raise LeadershipLost("A write was refused.")  # else no controller ends by itself
             await self._finish(work)
         finally:
-            self.working = False
+            self._at_work.clear()
             self.metrics.leading.set(0)
             await _cancel([*work, *background])
 
@@ -178,7 +190,6 @@ class Manager:
             label_selector=scope.label_selector,
             field_selector=scope.field_selector,
         )
-        skipped = self.metrics.undecodable.labels(kind)
         async with contextlib.aclosing(events):
             async for event in events:
                 watched.store.apply(event)
@@ -189,12 +200,10 @@ class Manager:
                                 "an object cannot be read and is skipped", kind=kind, key=str(lost.key), why=lost.error
                             )
                         watched.listed.set()
-                        skipped.set(len(watched.store.undecodable))
                     case Undecodable():
                         log.error(
                             "an object cannot be read and is skipped", kind=kind, key=str(event.key), why=event.error
                         )
-                        skipped.set(len(watched.store.undecodable))
                     case Interrupted():
                         log.warning("the watch is interrupted", kind=kind, error=str(event.error), pause=event.pause)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 _SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
-RESULTS = ("ok", "requeued", "failed", "terminal")
+RESULTS = ("ok", "requeued", "failed", "terminal", "ignored")
+_VERBS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 class Metrics:
@@ -41,6 +42,8 @@ class Metrics:
             ["verb", "code"],
             registry=self.registry,
         )
+        for verb in _VERBS:
+            self.calls.labels(verb, "200")
         self.leading = Gauge("mooring_leading", "1 while this process may write.", registry=self.registry)
         self.undecodable = Gauge(
             "mooring_undecodable_objects",

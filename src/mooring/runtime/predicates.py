@@ -1,8 +1,8 @@
 """Which changes wake a controller.
 
 A predicate looks at an object before and after. Creation and disappearance pass the ones that ask what changed, because
-everything did. The annotation ``openmcp.cloud/operation`` is heard by every controller: ``ignore`` silences an object,
-``reconcile`` (and the end of ``ignore``) wakes it.
+everything did. The annotation ``openmcp.cloud/operation`` is heard by every controller: an object with ``ignore`` is
+left alone, whatever wakes its controller (``controller`` sees to that); ``reconcile``, or the end of ``ignore``, wakes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def deletion_began(change: Change[Any]) -> bool:
 
 
 def labels_changed(change: Change[Any]) -> bool:
-    return _came_or_went(change) or _map(change.before, "labels") != _map(change.after, "labels")
+    return _came_or_went(change) or labels_of(change.before) != labels_of(change.after)
 
 
 def annotations_changed(change: Change[Any]) -> bool:
@@ -46,7 +46,7 @@ def operation_asked(change: Change[Any]) -> bool:
 
 
 def not_ignored(change: Change[Any]) -> bool:
-    return operation_of(change.after) != IGNORE
+    return not is_ignored(change.after)
 
 
 def any_of(*predicates: Predicate) -> Predicate:
@@ -64,6 +64,14 @@ asked_for: Predicate = all_of(not_ignored, any_of(generation_changed, deletion_b
 def operation_of(thing: object) -> str:
     """What the operation annotation says; empty without one."""
     return _map(thing, "annotations").get(OPERATION, "")
+
+
+def labels_of(thing: object) -> Mapping[str, str]:
+    return _map(thing, "labels")
+
+
+def is_ignored(thing: object) -> bool:
+    return operation_of(thing) == IGNORE
 
 
 def is_deleting(thing: object) -> bool:

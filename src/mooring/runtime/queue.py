@@ -120,6 +120,8 @@ class Queue(Generic[K]):
         for waiting in self._waiting.values():
             waiting.timer.cancel()
         self._waiting.clear()
+        self._due.clear()
+        self._since.clear()
         for taker in self._takers:
             if not taker.done():
                 taker.set_result(None)
@@ -169,9 +171,11 @@ class Queue(Generic[K]):
                 return
 
     def _pass_on(self, taker: asyncio.Future[None]) -> None:
-        """A taker that was woken and cancelled at once must not swallow the call."""
+        """A taker that gives up leaves no trace; one that was woken and cancelled at once must not swallow the call."""
         if taker.done() and not taker.cancelled():
             self._wake_one()
+        else:
+            self._takers.remove(taker)
 
 
 class QueueClosed(Exception):

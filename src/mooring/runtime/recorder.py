@@ -7,6 +7,7 @@ counted on one object instead of being written again; when there is too much to 
 from __future__ import annotations
 
 import asyncio
+import re
 import uuid
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,9 @@ from typing import Any
 import structlog
 
 from mooring.kube import Client, KubeError, MergePatch, Object, key_of, uid_of, untyped
+from mooring.kube.errors import NotFound
 from mooring.runtime.clock import Clock
+from mooring.runtime.leader import NotLeader
 
 log = structlog.get_logger(__name__)
 
@@ -23,7 +26,8 @@ EVENTS = untyped(group="events.k8s.io", version="v1", plural="events", kind="Eve
 _BACKLOG = 1_000
 _SAME_STORY = 360.0  # seconds in which the same news is a repetition
 _TELL_REPETITIONS = 60.0  # at most one write per story and minute
-_LONGEST_NOTE = 1_000
+_LONGEST_NOTE = 1_024  # bytes: the server's limits
+_LONGEST_WORD = 128
 
 
 @dataclass(slots=True)
@@ -70,14 +74,14 @@ class Recorder:
         body = {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
-            "metadata": {"name": f"{key.name[:200]}.{uuid.uuid4().hex[:16]}", "namespace": key.namespace or "default"},
+            "metadata": {"name": _name(key.name), "namespace": key.namespace or "default"},
             "eventTime": self._timestamp(),
             "reportingController": self._controller,
-            "reportingInstance": self._instance[:128],
+            "reportingInstance": self._instance[:_LONGEST_WORD],
             "type": "Warning" if warning else "Normal",
-            "reason": reason,
-            "action": action,
-            "note": note[:_LONGEST_NOTE],
+            "reason": reason[:_LONGEST_WORD],
+            "action": action[:_LONGEST_WORD],
+            "note": note.encode()[:_LONGEST_NOTE].decode(errors="ignore"),
             "regarding": reference,
         }
         try:
@@ -91,8 +95,10 @@ class Recorder:
             news = await self._news.get()
             try:
                 await self._write(news)
-            except KubeError as error:
+            except (KubeError, NotLeader) as error:
                 log.info("an event was not written", error=str(error))
+            except Exception as error:
+                log.error("an event was not written", exc_info=error)
             finally:
                 self._news.task_done()
 
@@ -113,10 +119,20 @@ class Recorder:
         if now - story.told >= _TELL_REPETITIONS or story.count == 2:
             story.told = now
             series = {"series": {"count": story.count, "lastObservedTime": self._timestamp()}}
-            await self._client.patch(EVENTS, story.name, MergePatch(series), namespace=story.namespace)
+            try:
+                await self._client.patch(EVENTS, story.name, MergePatch(series), namespace=story.namespace)
+            except NotFound:
+                del self._stories[news.about]  # the server forgets events after a while: tell it anew
+                await self._write(news)
 
     def _forget_old(self, now: float) -> None:
         self._stories = {about: story for about, story in self._stories.items() if now - story.last <= _SAME_STORY}
 
     def _timestamp(self) -> Any:
         return self._clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _name(regarding: str) -> str:
+    """A name for an event; an object may have one that an event may not (a colon in that of a role)."""
+    begin = re.sub(r"[^a-z0-9.-]", "-", regarding[:200].lower()).strip("-.") or "event"
+    return f"{begin}.{uuid.uuid4().hex[:16]}"

@@ -53,6 +53,8 @@ class SimulatedClock:
 
     async def advance(self, seconds: float) -> None:
         """Let so much time pass, with everything that happens in it."""
+        if seconds < 0:
+            raise ValueError("time does not go back")
         end = self._elapsed + seconds
         await self.settle()
         while self._timers and self._timers[0].when <= end:

@@ -149,7 +149,7 @@ class Upstream:
                 used.shutdown(socket.SHUT_RDWR)
         with suppress(TimeoutError):
             async with asyncio.timeout(2):
-                while any(used.fileno() >= 0 for used in self._sockets):  # noqa: ASYNC110 - sockets tell nobody
+                while any(used.fileno() >= 0 for used in self._sockets):
                     await asyncio.sleep(0.001)
 
     def _session(self, ssl: SSLContext) -> aiohttp.ClientSession:

@@ -1,0 +1,92 @@
+"""The controllers on the platform of a landscape, in the process that keeps it: ``mooring up``.
+
+They are installed and started as soon as the platform's API server is ready. There is no lease: the landscape's own
+lock says that there is one such process. When the API server comes back on another port, they start anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+from mooring.app.installing import install_everything
+from mooring.app.logs import log_to_stderr
+from mooring.app.wiring import platform_connection, wired
+from mooring.controlplane.plane import ControlPlane
+from mooring.kube import Client, Connection, KubeError
+from mooring.kube.credentials import certificate_only
+from mooring.runtime import Manager
+
+log = logging.getLogger(__name__)
+
+_PAUSE = 1.0  # seconds before controllers that ended by themselves are started again
+
+
+class EmbeddedControllers:
+    """All controllers, for one platform."""
+
+    def __init__(self, platform: ControlPlane) -> None:
+        self._platform = platform
+        self._running: asyncio.Task[None] | None = None
+        self._manager: Manager | None = None
+        self._server = ""
+        # Beside a landscape only trouble is worth a line; the rest is in conditions, events and metrics.
+        log_to_stderr(as_json=False, level=logging.WARNING)
+
+    async def begin(self) -> None:
+        """Install what they need, and start them; returns when their stores are filled."""
+        await self.stop()
+        await self._install()
+        working: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._server = self._platform.server
+        self._running = asyncio.create_task(self._run(working))
+        await asyncio.wait({working, self._running}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            self._running.result()  # raises what ended them
+
+    async def keep(self) -> None:
+        """Start them again when they end by themselves. Runs until cancelled."""
+        while True:
+            if self._running is not None:
+                await asyncio.wait({self._running})
+                _tell(self._running)
+            await asyncio.sleep(_PAUSE)
+            with contextlib.suppress(KubeError):  # the platform is away: the watch that failed has said so
+                await self.begin()
+
+    def moved(self) -> None:
+        """The platform's API server was started again, perhaps on another port."""
+        if self._manager is not None and self._platform.server != self._server:
+            self._manager.stop()
+
+    async def stop(self) -> None:
+        """Finish what runs, and end."""
+        if self._manager is not None:
+            self._manager.stop()
+        if self._running is not None:
+            await asyncio.wait({self._running})
+        self._running = None
+
+    async def _install(self) -> None:
+        platform = self._platform
+        known = certificate_only(platform.admin_certificate())
+        async with Client(Connection(server=platform.server, ca=platform.ca, credentials=known)) as client:
+            await install_everything(client)
+
+    async def _run(self, working: asyncio.Future[None]) -> None:
+        async with wired(platform_connection(self._platform), election=False) as manager:
+            self._manager = manager
+            telling = asyncio.create_task(manager.until_working())
+            telling.add_done_callback(lambda _: None if working.done() else working.set_result(None))
+            try:
+                await manager.run()
+            finally:
+                self._manager = None
+                telling.cancel()
+
+
+def _tell(ended: asyncio.Task[None]) -> None:
+    error = None if ended.cancelled() else ended.exception()
+    if error is not None:
+        log.error("the controllers ended (%s: %s); starting them again", type(error).__name__, error)

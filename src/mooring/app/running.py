@@ -1,0 +1,35 @@
+"""Running the controllers as a process of their own: ``mooring run``."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+
+from mooring.app.settings import SettingError
+from mooring.app.wiring import wired
+from mooring.kube import Connection
+from mooring.runtime.endpoints import endpoints
+
+
+async def run_controllers(connection: Connection, *, election: bool, listen: str) -> None:
+    """Work until SIGINT or SIGTERM, then end in good order."""
+    async with wired(connection, election=election) as manager, contextlib.AsyncExitStack() as serving:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, manager.stop)
+        if listen:
+            host, port = _address(listen)
+            try:
+                await serving.enter_async_context(endpoints(manager, host=host, port=port))
+            except OSError as error:
+                raise SettingError(
+                    f"Cannot listen on {listen} ({error.strerror}); choose another with --listen."
+                ) from error
+        await manager.run()
+
+
+def _address(listen: str) -> tuple[str, int]:
+    host, colon, port = listen.rpartition(":")
+    if not colon or not port.isdigit() or int(port) > 65_535:
+        raise SettingError(f"--listen {listen!r} is not HOST:PORT, such as 127.0.0.1:8081 or :8081.")
+    return host.strip("[]") or "0.0.0.0", int(port)  # noqa: S104 - an empty host is the user's word for all

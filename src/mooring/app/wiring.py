@@ -1,0 +1,79 @@
+"""All controllers on one manager: what ``mooring up`` and ``mooring run`` both run."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+import socket
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from mooring.api.crds import KINDS
+from mooring.app.installing import GROUP, NAMESPACE
+from mooring.controlplane.plane import ControlPlane
+from mooring.kube import Connection, typed
+from mooring.kube.credentials import Identity
+from mooring.kube.errors import KubeError, UnknownKind
+from mooring.runtime import Clock, LeaseSettings, Manager, SystemClock
+
+# The controllers' own certificate on an embedded platform: made in memory, and made anew well before it ends.
+_LIFETIME, _RENEWAL = datetime.timedelta(hours=2), 3_600.0
+
+
+class NotInstalled(KubeError):
+    """The cluster does not know our kinds."""
+
+
+@contextlib.asynccontextmanager
+async def wired(connection: Connection, *, election: bool = True) -> AsyncIterator[Manager]:
+    """A manager with all our kinds in its stores, and every controller there is."""
+    lease = LeaseSettings(namespace=NAMESPACE) if election else None
+    async with Manager(connection, identity=own_identity(), lease=lease) as manager:
+        await _know_all_kinds(manager)
+        for kind in KINDS:
+            manager.store(typed(kind))
+        yield manager
+
+
+def own_identity() -> str:
+    """Who we are among those who want the lease: never the same twice, and a person can find the process by it."""
+    return f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4().hex[:8]}"
+
+
+def platform_connection(platform: ControlPlane) -> Connection:
+    """How the controllers reach an embedded platform: as themselves, with the rights that were installed for them."""
+    return Connection(server=platform.server, ca=platform.ca, credentials=Minted(platform))
+
+
+@dataclass(slots=True)
+class Minted:
+    """A client certificate that is made when needed and never written down."""
+
+    platform: ControlPlane
+    clock: Clock = field(default_factory=SystemClock)
+    _known: Identity | None = field(default=None, repr=False)
+    _made: float = 0.0
+
+    async def identity(self) -> Identity:
+        now = self.clock.elapsed()
+        if self._known is None or now - self._made > _RENEWAL:
+            issued = self.platform.client_certificate("mooring", GROUP, lifetime=_LIFETIME)
+            self._known, self._made = Identity(certificate=issued), now
+        return self._known
+
+    def forget(self) -> bool:
+        self._known = None
+        return True
+
+
+async def _know_all_kinds(manager: Manager) -> None:
+    for kind in KINDS:
+        try:
+            await manager.client.resource(kind.API.api_version, kind.API.kind)
+        except UnknownKind as error:
+            raise NotInstalled(
+                f"The cluster at {manager.client.connection.server} does not know {kind.API.definition_name}. "
+                f"Install Mooring's definitions and rights there with 'mooring install'."
+            ) from error

@@ -1,0 +1,95 @@
+"""``mooring install`` and ``mooring run``: Mooring's controllers in any cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+KubeconfigOption = Annotated[
+    Path | None, typer.Option("--kubeconfig", help="The kubeconfig of the cluster. [default: as kubectl's]")
+]
+ContextOption = Annotated[str | None, typer.Option("--context", help="The context in the kubeconfig.")]
+
+
+class Notation(StrEnum):
+    """How documents are printed."""
+
+    YAML = "yaml"
+    JSON = "json"
+
+
+def install(
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
+    output: Annotated[
+        Notation | None, typer.Option("--output", "-o", help="Print what would be applied instead, and change nothing.")
+    ] = None,
+) -> None:
+    """Install what Mooring needs in a cluster: definitions, namespace, rights, and its share of the API server.
+
+    Everything is applied server-side: it can be repeated, and brings an older installation up to date.
+    """
+    from mooring.app.installing import everything, install_everything
+
+    if output is not None:
+        print_documents(everything(), output)
+        return
+    import asyncio
+
+    from mooring.kube import Client, load_connection
+
+    async def applied() -> str:
+        async with Client(load_connection(kubeconfig, context)) as client:
+            await install_everything(client)
+        return client.connection.server
+
+    typer.echo(f"Mooring is installed in {asyncio.run(applied())}.")
+
+
+def run(
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
+    election: Annotated[
+        bool, typer.Option("--leader-election/--no-leader-election", help="Work only while holding the lease.")
+    ] = True,
+    listen: Annotated[
+        str, typer.Option("--listen", help="Where health and metrics are served: HOST:PORT; empty for nowhere.")
+    ] = "127.0.0.1:8081",
+    json_logs: Annotated[
+        bool | None, typer.Option("--json-logs/--text-logs", help="[default: text on a terminal, JSON elsewhere]")
+    ] = None,
+) -> None:
+    """Run the controllers against a cluster, from outside or inside of it, until SIGINT or SIGTERM.
+
+    Running reconciles are finished before it ends, and the lease is given back.
+    """
+    import uvloop
+
+    from mooring.app.logs import log_to_stderr
+    from mooring.app.running import run_controllers
+    from mooring.kube import load_connection
+
+    log_to_stderr(as_json=json_logs)
+    connection = load_connection(kubeconfig, context)
+    uvloop.run(run_controllers(connection, election=election, listen=listen))
+
+
+def print_documents(documents: Sequence[dict[str, Any]], notation: Notation) -> None:
+    """Documents as one YAML stream, or as one JSON list that kubectl takes too."""
+    import json
+
+    if notation is Notation.JSON:
+        typer.echo(json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}, indent=2))
+    else:
+        typer.echo("---\n".join(yaml_text(one) for one in documents), nl=False)
+
+
+def yaml_text(document: dict[str, Any]) -> str:
+    import yaml
+
+    text: str = yaml.safe_dump(document, sort_keys=False, width=120, allow_unicode=True)
+    return text
