@@ -52,20 +52,17 @@ def test_what_is_damaged_is_named_and_everything_can_still_be_stopped(running: M
         assert f"{path} is missing" in running.run("up", code=1).err
         assert not path.exists()
         path.write_bytes(content)
+    # What can be issued again is.
+    for path in (*running.directory.rglob("server.crt"), *running.directory.rglob("etcd-client.key")):
+        path.write_bytes(b"damaged")
     running.run("up", "--detach")
     running.assert_data_is_there()
-
-
-def test_what_can_be_issued_again_is_and_damaged_pid_files_harm_nobody(running: Mooring) -> None:
+    # And damaged pid files harm nobody.
     for component in ("mooring", "etcd", "kube-apiserver"):
         running.pid_file(component).write_bytes(b'{"pid": 99999999999999999999}')
     assert all(one["running"] for one in running.status(state="Running")["components"])
     running.run("down")
     assert running.processes() == []
-    for path in (*running.directory.rglob("server.crt"), *running.directory.rglob("etcd-client.key")):
-        path.write_bytes(b"damaged")
-    running.run("up", "--detach")
-    running.assert_data_is_there()
 
 
 def test_a_file_in_the_place_of_a_directory(mooring: Mooring) -> None:

@@ -11,9 +11,17 @@ import pytest
 from landscape_kit import STAGES, Mooring, until
 
 
-@pytest.mark.parametrize("words", [(), ("--detach",)], ids=["foreground", "detached"])
-@pytest.mark.parametrize("stage", ["its lock is there", "the API server runs", "etcd is protected"])
-def test_while_it_starts(mooring: Mooring, stage: str, words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("words", "stage"),
+    [
+        ((), "its lock is there"),
+        ((), "the API server runs"),
+        ((), "the controller manager runs"),
+        (("--detach",), "it is born"),
+        (("--detach",), "etcd is protected"),
+    ],
+)
+def test_while_it_starts(mooring: Mooring, words: tuple[str, ...], stage: str) -> None:
     up = mooring.begin("up", *words)
     until(lambda: STAGES[stage](mooring), stage)
     up.send_signal(signal.SIGINT)

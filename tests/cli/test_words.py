@@ -44,7 +44,7 @@ def test_version() -> None:
     assert _run("--version").stdout.startswith("mooring ")
 
 
-@pytest.mark.parametrize(("word", "name"), zip(WORDS, ["../x", "A_", "", "x" * 41, "a b"], strict=True))
+@pytest.mark.parametrize(("word", "name"), list(zip(WORDS, ["../x", "A_", "", "x" * 41, "a b"], strict=True)))
 def test_bad_names(word: str, name: str, tmp_path: Path) -> None:
     ended = _run(word, "--dir", str(tmp_path), "--landscape", name)
     assert ended.returncode == 1

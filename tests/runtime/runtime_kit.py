@@ -58,29 +58,30 @@ def thing(name, namespace, *, metadata=None, **spec):
     return {"apiVersion": f"{GROUP}/v1", "kind": "Thing", "metadata": metadata, "spec": spec}
 
 
-async def define_things(kube):
+async def define_things(kube, plural="things", kind="Thing", *, status_apart=True):
     """Have the server know things. Its schema is loose: what the server lets pass may still not be readable."""
     loose = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     version = {
         "name": "v1",
         "served": True,
         "storage": True,
-        "subresources": {"status": {}},
+        "subresources": {"status": {}} if status_apart else {},
         "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": loose, "status": loose}}},
     }
     spec = {
         "group": GROUP,
         "scope": "Namespaced",
-        "names": {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"},
+        "names": {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"},
         "versions": [version],
     }
     body = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
     with contextlib.suppress(AlreadyExists):
-        await kube.create(DEFINITIONS, {**body, "metadata": {"name": f"things.{GROUP}"}, "spec": spec})
+        await kube.create(DEFINITIONS, {**body, "metadata": {"name": f"{plural}.{GROUP}"}, "spec": spec})
 
     async def established():
-        found = await kube.get(DEFINITIONS, f"things.{GROUP}")
-        conditions = {one["type"]: one["status"] for one in found.get("status", {}).get("conditions", [])}
+        found = await kube.get(DEFINITIONS, f"{plural}.{GROUP}")
+        told = found.get("status", {}).get("conditions") or []
+        conditions = {one["type"]: one["status"] for one in told}
         return conditions.get("Established") == "True"
 
     await eventually(established)

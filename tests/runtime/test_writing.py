@@ -2,15 +2,17 @@
 
 import asyncio
 import json
+from typing import ClassVar
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from runtime_kit import PLAIN_THINGS, THINGS, Status, eventually, thing
+from runtime_kit import GROUP, PLAIN_THINGS, THINGS, Spec, Status, define_things, eventually, thing
 
-from mooring.kube import Changed, Client, Deleted, MergePatch, Relisted, key_of, revision_of, uid_of
+from mooring.api.kinds import Api, Kind
+from mooring.kube import Changed, Client, Deleted, MergePatch, Relisted, key_of, revision_of, typed, uid_of
 from mooring.kube.errors import AlreadyExists, Conflict, NotFound
 from mooring.runtime import Store, Writer, merge_patch, with_finalizer, without_finalizer
 from mooring.testing.builders import NAMESPACES, SECRETS, namespace_object
@@ -229,6 +231,36 @@ async def test_plain_objects_of_the_server_are_written_alike(kube, client, names
     assert fault_proxy.writes == 2
     assert store.get(key_of(made)) == there
     assert made["data"] == {"a": "MQ==", "b": "Mg=="}, "what was read is not changed"
+
+
+class Leaf(Kind, frozen=True, kw_only=True):
+    """A kind of ours whose status is no subresource."""
+
+    API: ClassVar[Api] = Api(group=GROUP, version="v1", kind="Leaf", plural="leaves", namespaced=True)
+
+    spec: Spec
+    status: Status | None = None
+
+
+async def test_a_status_that_is_no_subresource_goes_with_the_rest(kube, client, namespace, fault_proxy):
+    await define_things(kube, "leaves", "Leaf", status_apart=False)
+    leaves = typed(Leaf)
+    store = Store()
+    writer = Writer(client, leaves, store)
+    body = {**thing("a", namespace), "kind": "Leaf", "status": {"phase": "New"}}
+
+    async def made():
+        try:
+            return await writer.create(body)
+        except NotFound:
+            return None  # established a moment ago, and not served yet
+
+    seen = await eventually(made)
+    written = fault_proxy.writes
+    await writer.save(seen, replace(seen, spec=replace(seen.spec, size=3), status=Status(phase="Old")), guarded=True)
+    assert fault_proxy.writes == written + 1
+    there = await kube.get(leaves, "a", namespace=namespace)
+    assert (there.spec.size, there.status.phase) == (3, "Old")
 
 
 async def test_the_events_of_our_own_writes_are_no_news(kube, writer, store, namespace):

@@ -30,7 +30,7 @@ class Writer(Generic[T]):
         self._store = store
         # A kind of ours says whether its status is a subresource; of the others, all that we write have it so.
         kind = resource.decode_as
-        self._status_apart = kind.API.has_status if issubclass(kind, Kind) else True
+        self._status_apart = kind.API.has_status if isinstance(kind, type) and issubclass(kind, Kind) else True
 
     async def create(self, body: Object) -> T:
         made = await self._client.create(self._resource, body)
