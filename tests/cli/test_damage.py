@@ -16,10 +16,7 @@ DAMAGES = {
     "landscape.json": b'{"name": "default", "platform": "../../somewhere"}',
     "etcd/ports.json": b'{"client": 70000, "peer": 1}',
     "etcd/pki/ca.crt": b"not a certificate",
-    "etcd/pki/ca.key": b"not a key",
     "etcd/root.password": b"short",
-    "clusters/*/ports.json": b"",
-    "clusters/*/pki/ca.crt": b"\xff\xfe",
     "clusters/*/pki/ca.key": b"",
 }
 

@@ -150,3 +150,40 @@ def test_clearing_forgets_without_a_word(store):
     assert store.by("team", "x") == []
     store.wrote(one("a", 1))
     assert store.get(key("a")) == one("a", 1)
+
+
+def test_the_answer_to_an_earlier_write_does_not_raise_what_we_deleted(store):
+    store.apply(Relisted([one("a", 1)], "1"))
+    store.deleted(one("a", 1))
+    store.wrote(one("a", 2))
+    assert store.get(key("a")) is None
+
+
+def test_what_we_deleted_before_the_watch_told_of_it_never_appears(store):
+    store.apply(Relisted([], "1"))
+    store.deleted(one("a", 5))
+    store.apply(Added(one("a", 5)))
+    assert store.get(key("a")) is None
+    store.apply(Deleted(one("a", 6)))
+    assert not store._graves
+
+
+def test_what_we_put_out_of_sight_comes_back_when_others_show_it_again():
+    store = Store(admits=lambda thing: not thing.get("hidden"))
+    asked = Relisted([], "0").asked
+    store.apply(Relisted([one("a", 1)], "1", (), asked))
+    store.wrote(one("a", 3, hidden=True))
+    store.apply(Added(one("a", 2)))
+    assert store.get(key("a")) is None
+    store.apply(Relisted([], "4", (), asked))
+    store.apply(Added(one("a", 6)))
+    assert store.get(key("a")) == one("a", 6)
+
+
+def test_old_news_of_something_unreadable_does_not_hide_what_we_wrote(store):
+    store.apply(Relisted([one("a", 1)], "1"))
+    store.wrote(one("a", 5))
+    store.apply(Undecodable(key("a"), "no colour", revision="4"))
+    assert store.get(key("a")) == one("a", 5)
+    store.apply(Undecodable(key("a"), "no colour", revision="6"))
+    assert store.get(key("a")) is None

@@ -9,17 +9,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 
+from mooring.api.crds import KINDS
 from mooring.app.installing import install_everything
 from mooring.app.logs import log_to_stderr
 from mooring.app.wiring import platform_connection, wired
 from mooring.controlplane.plane import ControlPlane
-from mooring.kube import Client, Connection, KubeError
+from mooring.kube import Client, Connection, KubeError, typed
 from mooring.kube.credentials import certificate_only
+from mooring.kube.errors import Forbidden
 from mooring.runtime import Manager
 
 log = logging.getLogger(__name__)
 
+_LOOK_AGAIN, _RIGHTS_PATIENCE = 0.05, 30.0
 _PAUSE = 1.0  # seconds before controllers that ended by themselves are started again
 
 
@@ -38,6 +42,7 @@ class EmbeddedControllers:
         """Install what they need, and start them; returns when their stores are filled."""
         await self.stop()
         await self._install()
+        await self._until_rights_are_known()
         working: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._server = self._platform.server
         self._running = asyncio.create_task(self._run(working))
@@ -73,6 +78,20 @@ class EmbeddedControllers:
         known = certificate_only(platform.admin_certificate())
         async with Client(Connection(server=platform.server, ca=platform.ca, credentials=known)) as client:
             await install_everything(client)
+
+    async def _until_rights_are_known(self) -> None:
+        """Wait for the API server's authorizer: it learns from a watch, and a little later, what was bound."""
+        deadline = time.monotonic() + _RIGHTS_PATIENCE
+        async with Client(platform_connection(self._platform)) as client:
+            while True:
+                try:
+                    await client.list(typed(KINDS[0]), page=1, whole=False)
+                except Forbidden:
+                    if time.monotonic() > deadline:
+                        raise
+                    await asyncio.sleep(_LOOK_AGAIN)
+                else:
+                    return
 
     async def _run(self, working: asyncio.Future[None]) -> None:
         async with wired(platform_connection(self._platform), election=False) as manager:

@@ -26,7 +26,7 @@ def crds(
 ) -> None:
     """Print the definitions of Mooring's kinds (CustomResourceDefinitions), or install them.
 
-    Installing is a server-side apply: it can be repeated, and brings definitions of an older version up to date.
+    Installing can be repeated, and brings definitions of an older version up to date.
     """
     from mooring.api.crds import definitions
 

@@ -31,7 +31,7 @@ def install(
 ) -> None:
     """Install what Mooring needs in a cluster: definitions, namespace, rights, and its share of the API server.
 
-    Everything is applied server-side: it can be repeated, and brings an older installation up to date.
+    It can be repeated, and brings an older installation up to date.
     """
     from mooring.app.installing import everything, install_everything
 
