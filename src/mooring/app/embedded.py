@@ -1,6 +1,6 @@
 """The controllers on the platform of a landscape, in the process that keeps it: ``mooring up``.
 
-They are installed and started as soon as the platform's API server is ready. There is no lease: the landscape's own
+They are installed and started as soon as the platform's API server answers. There is no lease: the landscape's own
 lock says that there is one such process. When the API server comes back on another port, they start anew.
 """
 
@@ -18,7 +18,7 @@ from mooring.app.wiring import platform_connection, wired
 from mooring.controlplane.plane import ControlPlane
 from mooring.kube import Client, Connection, KubeError, typed
 from mooring.kube.credentials import certificate_only
-from mooring.kube.errors import Forbidden
+from mooring.kube.errors import Forbidden, NotFound, ServerError, UnknownKind
 from mooring.runtime import Manager
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class EmbeddedControllers:
     async def begin(self) -> None:
         """Install what they need, and start them; returns when their stores are filled."""
         await self.stop()
-        await self._install()
+        await self._install_once_possible()
         await self._until_rights_are_known()
         working: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._server = self._platform.server
@@ -72,6 +72,17 @@ class EmbeddedControllers:
         if self._running is not None:
             await asyncio.wait({self._running})
         self._running = None
+
+    async def _install_once_possible(self) -> None:
+        """An API server that has just begun to answer turns away what its admission cannot judge yet."""
+        deadline = time.monotonic() + _RIGHTS_PATIENCE
+        while True:
+            try:
+                return await self._install()
+            except (Forbidden, NotFound, ServerError, UnknownKind):
+                if time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(_LOOK_AGAIN)
 
     async def _install(self) -> None:
         platform = self._platform

@@ -7,7 +7,7 @@ import contextlib
 import signal
 
 from mooring.app.settings import SettingError
-from mooring.app.wiring import wired
+from mooring.app.wiring import know_all_kinds, wired
 from mooring.kube import Connection
 from mooring.runtime.endpoints import endpoints
 
@@ -17,6 +17,7 @@ async def run_controllers(connection: Connection, *, election: bool, listen: str
     async with wired(connection, election=election) as manager, contextlib.AsyncExitStack() as serving:
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, manager.stop)
+        await know_all_kinds(manager)
         if listen:
             host, port = _address(listen)
             try:

@@ -31,7 +31,6 @@ async def wired(connection: Connection, *, election: bool = True) -> AsyncIterat
     """A manager with all our kinds in its stores, and every controller there is."""
     lease = LeaseSettings(namespace=NAMESPACE) if election else None
     async with Manager(connection, identity=own_identity(), lease=lease) as manager:
-        await _know_all_kinds(manager)
         for kind in KINDS:
             manager.store(typed(kind))
         yield manager
@@ -68,7 +67,8 @@ class Minted:
         return True
 
 
-async def _know_all_kinds(manager: Manager) -> None:
+async def know_all_kinds(manager: Manager) -> None:
+    """Make sure that the cluster knows our kinds, or say what to do."""
     for kind in KINDS:
         try:
             await manager.client.resource(kind.API.api_version, kind.API.kind)

@@ -132,7 +132,7 @@ class Landscape:
     async def start(self, told: Callable[[str], None] = lambda _: None, served: Served = nothing) -> None:
         """Find or start everything and wait until it is ready. ``told`` hears what is.
 
-        ``served`` is done as soon as the platform's API server is ready, while the rest is still waited for.
+        ``served`` is done as soon as the platform's API server answers, while the rest is still waited for.
         """
         self._be_born()
         await trying_ports(lambda: self._start(told, served))

@@ -48,7 +48,7 @@ ID_PATTERN = f"[a-z2-7]{{{_ID_LENGTH}}}"
 _FIRST_FRUIT = "/api/v1/namespaces/default/serviceaccounts/default"
 
 
-# What its owner has to do as soon as the API server is ready.
+# What its owner has to do as soon as the API server answers, some time before it is ready.
 Served = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -145,21 +145,39 @@ class ControlPlane:
         await self.ready()
 
     async def ready(self, served: Served = nothing) -> None:
-        """Wait until the API server is ready and the controller manager at work, and do ``served`` in between.
+        """Wait until the API server is ready and the controller manager at work, and do ``served`` meanwhile.
 
         The controller manager is started when there is something to manage: earlier, it would ask for that once a
         second, and on average lose half of one. Its own word that it is healthy comes long before its controllers
         run, so the proof is what they make: the ``default`` ServiceAccount.
         """
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._when_answering(served))
+            group.create_task(self._both_ready())
+
+    async def _both_ready(self) -> None:
         prober = self._prober()
         try:
             await until_well(lambda: prober.is_well("/readyz"), self.api_server.child, self._api_server_program())
             child, program = await self.controller_manager.ensure(), self._controller_manager_program()
-            async with asyncio.TaskGroup() as group:
-                group.create_task(served())
-                group.create_task(until_well(lambda: prober.is_well(_FIRST_FRUIT), child, program))
+            await until_well(lambda: prober.is_well(_FIRST_FRUIT), child, program)
         finally:
             prober.close()
+
+    async def _when_answering(self, served: Served) -> None:
+        """Half of an API server's start comes after its first answer: whoever can use that half may."""
+        if served is nothing:
+            return
+        prober = self._prober()
+
+        async def answers() -> bool:
+            return await prober.ask("GET", "/livez") is not None
+
+        try:
+            await until_well(answers, self.api_server.child, self._api_server_program())
+        finally:
+            prober.close()
+        await served()
 
     async def is_ready(self) -> bool:
         """Whether the API server says, now, that it is ready and the controller manager has been at work."""
