@@ -17,6 +17,7 @@ $(READY): requirements.lock pyproject.toml
 	@echo "Installing Mooring's dependencies into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 up: $(READY) ## Start a landscape of real Kubernetes on this machine
