@@ -15,12 +15,13 @@ from mooring.kube.lists import Listing
 from mooring.kube.objects import ObjectKey, key_of, revision_of, uid_of
 from mooring.kube.patch import Apply, JsonPatch, MergePatch
 from mooring.kube.picture import Change, Picture
-from mooring.kube.resources import Object, Resource, typed, untyped
+from mooring.kube.resources import Bare, Object, Resource, metadata_of, typed, untyped
 from mooring.kube.timeouts import Timeouts
 from mooring.kube.watch import watching
 
 __all__ = [
     "Apply",
+    "Bare",
     "Change",
     "Changed",
     "Client",
@@ -45,6 +46,7 @@ __all__ = [
     "errors",
     "key_of",
     "load_connection",
+    "metadata_of",
     "revision_of",
     "typed",
     "uid_of",

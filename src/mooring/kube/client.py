@@ -84,7 +84,7 @@ class Client:
         subresource: str | None = None,
     ) -> T:
         path = resource.path(namespace=namespace, name=name, subresource=subresource)
-        return await self._object(resource, Call("GET", path))
+        return await self._object(resource, Call("GET", path, accept=_accepted(resource)))
 
     async def list(
         self,
@@ -110,7 +110,7 @@ class Client:
                 "limit": limit,
                 "continue": token,
             }
-            return await self._transport.send(Call("GET", path, query(asked)))
+            return await self._transport.send(Call("GET", path, query(asked), accept=_accepted(resource, "List")))
 
         listing = await collect(fetch, resource, path=path, page=page)
         if whole and listing.undecodable:
@@ -267,7 +267,7 @@ class Client:
             "fieldSelector": field_selector,
             "timeoutSeconds": seconds,
         }
-        async with self._transport.stream(Call("GET", path, query(asked))) as reader:
+        async with self._transport.stream(Call("GET", path, query(asked), accept=_accepted(resource))) as reader:
             yield Blocks(reader, path=path)
 
     async def _object(self, resource: Resource[T], call: Call) -> T:
@@ -306,6 +306,13 @@ def _decoded(resource: Resource[T], call: Call, body: bytes) -> T:
         return decoders_for(resource).object.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise BadAnswer(f"not a {resource.kind}: {error}", verb=call.verb, path=call.path) from error
+
+
+def _accepted(resource: Resource[Any], form: str = "") -> str | None:
+    """What to ask the server for, if it is not the whole object."""
+    if not resource.metadata_only:
+        return None
+    return f"application/json;as=PartialObjectMetadata{form};g=meta.k8s.io;v=v1"
 
 
 def _namespace(resource: Resource[Any], given: str | None, body: object) -> str | None:

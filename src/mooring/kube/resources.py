@@ -8,11 +8,11 @@ refuses what could make it point elsewhere.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar, cast
 from urllib.parse import quote
 
-from mooring.api.kinds import Kind
+from mooring.api.kinds import Kind, Metadata, Part
 from mooring.kube.errors import InvalidName
 
 T = TypeVar("T")
@@ -38,6 +38,8 @@ class Resource(Generic[T]):
     kind: str
     namespaced: bool
     decode_as: type[T]
+    # Ask the server for the metadata of objects and nothing else.
+    metadata_only: bool = False
 
     @property
     def api_version(self) -> str:
@@ -81,6 +83,17 @@ def typed(kind: type[K]) -> Resource[K]:
         namespaced=api.namespaced,
         decode_as=kind,
     )
+
+
+class Bare(Part, frozen=True, kw_only=True):
+    """An object of which only the metadata was asked for."""
+
+    metadata: Metadata = Metadata()
+
+
+def metadata_of(resource: Resource[Any]) -> Resource[Bare]:
+    """The same kind without its contents: a Secret's data never reach this process."""
+    return replace(cast("Resource[Bare]", resource), decode_as=Bare, metadata_only=True)
 
 
 def segment(text: str) -> str:
