@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from lease_process import SETTINGS
-from process_kit import process
 from runtime_kit import eventually
+from wheel_processes import process
 
 from mooring.controlplane.plane import new_identity
 from mooring.kube import Client, connection_from_document

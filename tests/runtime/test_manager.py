@@ -6,9 +6,9 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from process_kit import process
 from runtime_kit import LONG, PLAIN_THINGS, THINGS, Counting, eventually, running, thing
 from structlog.testing import capture_logs
+from wheel_processes import process
 
 from mooring.kube import key_of
 from mooring.kube.errors import BadRequest

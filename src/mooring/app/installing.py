@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from mooring.api.crds import KINDS, definitions
 from mooring.kube import Changed, Client, Object, Relisted, untyped, watching
-from mooring.kube.errors import KubeError, NotFound
+from mooring.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
 
 NAMESPACE = "mooring-system"
 ACCOUNT = "mooring"
@@ -141,13 +141,17 @@ async def _defined(client: Client, document: Object) -> Object:
     Looking first is worth it: most starts find everything in place. A definition is ours as a whole, so it is created
     or replaced; a server-side apply of a schema of this size takes the server twice as long.
     """
-    try:
-        stored = await client.get(DEFINITIONS, document["metadata"]["name"])
-    except NotFound:
-        return await client.create(DEFINITIONS, document, field_manager=FIELD_MANAGER)
-    if stored["spec"] == stored["spec"] | document["spec"]:
-        return stored
-    return await client.replace(DEFINITIONS, {**stored, "spec": document["spec"]}, field_manager=FIELD_MANAGER)
+    while True:
+        # Somebody else may be installing, too: whoever comes second looks again.
+        with contextlib.suppress(AlreadyExists, Conflict):
+            try:
+                stored = await client.get(DEFINITIONS, document["metadata"]["name"])
+            except NotFound:
+                return await client.create(DEFINITIONS, document, field_manager=FIELD_MANAGER)
+            if stored["spec"] == stored["spec"] | document["spec"]:
+                return stored
+            return await client.replace(DEFINITIONS, {**stored, "spec": document["spec"]}, field_manager=FIELD_MANAGER)
+        await asyncio.sleep(_ASK_AGAIN)
 
 
 async def _until_established(client: Client, waiting: set[str]) -> None:

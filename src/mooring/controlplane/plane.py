@@ -151,9 +151,13 @@ class ControlPlane:
         second, and on average lose half of one. Its own word that it is healthy comes long before its controllers
         run, so the proof is what they make: the ``default`` ServiceAccount.
         """
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._when_answering(served))
-            group.create_task(self._both_ready())
+        tasks = [asyncio.create_task(self._when_answering(served)), asyncio.create_task(self._both_ready())]
+        try:
+            await asyncio.gather(*tasks)  # and not a group: whoever waits asks for the very error, such as PortTaken
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _both_ready(self) -> None:
         prober = self._prober()
