@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from mooring.api.kubeconfigs import ClientCertificate
 from mooring.controlplane.ports import LOOPBACK
 
-POLL = 0.02  # seconds between two questions to a server that is starting
+POLL = 0.01  # seconds between two questions to a server that is starting
 _ANSWER = 5.0  # seconds that an answer may take
 
 
