@@ -101,8 +101,8 @@ async def test_too_many_requests_without_a_wait_is_the_callers_business(fault_pr
 
 
 async def test_no_answer_in_time_is_a_timeout(fault_proxy, namespace):
-    fault_proxy.delay(30, matching=where(verb="create"))
-    async with Client(fault_proxy.connection, timeouts=Timeouts(request=0.3)) as hasty:
+    fault_proxy.delay(120, matching=where(verb="create"))
+    async with Client(fault_proxy.connection, timeouts=Timeouts(request=3)) as hasty:
         with pytest.raises(Timeout) as caught:
             await hasty.create(CONFIG_MAPS, config_map("a", namespace))
     assert caught.value.outcome_unknown

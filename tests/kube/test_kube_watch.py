@@ -160,7 +160,7 @@ async def test_a_real_server_is_silent_about_a_revision_that_it_does_not_have(ku
 async def test_cancelling_closes_the_connection_at_once(fault_proxy, faulty, namespace):
     async with reading(faulty, namespace):
         await fault_proxy.wait_until(lambda: bool(fault_proxy.open_watches))
-    await fault_proxy.wait_until(lambda: not fault_proxy.open_watches, timeout=5)
+    await fault_proxy.wait_until(lambda: not fault_proxy.open_watches)
 
 
 async def test_what_waiting_cannot_mend_is_raised(kube, namespace):

@@ -7,6 +7,8 @@ from wire_kit import CONFIG_MAPS, OURS
 
 from mooring.kube import Interrupted, Picture, Relisted, revision_of, uid_of, watching
 
+PATIENCE = 120  # seconds: only ever used up by a test that fails
+
 
 class Reader:
     """Somebody who keeps a picture of a namespace's ConfigMaps, and remembers all that was told."""
@@ -27,13 +29,13 @@ class Reader:
                 self.changes += self.picture.apply(event)
                 self._moved.set()
 
-    async def until(self, condition, seconds=20):
+    async def until(self, condition, seconds=PATIENCE):
         async with asyncio.timeout(seconds):
             while not condition():
                 self._moved.clear()
                 await self._moved.wait()
 
-    async def equals(self, kube, seconds=20):
+    async def equals(self, kube, seconds=PATIENCE):
         """Wait until the picture is the server's state, and return that, by name."""
         listing = await kube.list(CONFIG_MAPS, namespace=self._namespace, label_selector=OURS)
         state = {item["metadata"]["name"]: item for item in listing.items}

@@ -36,7 +36,7 @@ class Peer:
         self._asked = asyncio.Event()
 
     async def until(self, condition):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while not condition():
                 self._asked.clear()
                 await self._asked.wait()

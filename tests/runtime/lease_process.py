@@ -21,7 +21,7 @@ from mooring.kube import MergePatch, ObjectKey, connection_from_document
 from mooring.runtime import Controller, LeaseSettings, Manager, NotLeader, Outcome, Source, Writer
 from mooring.testing.builders import CONFIG_MAPS
 
-SETTINGS = {"name": "wheel", "duration": 2, "deadline": 1.2, "retry": 0.25}
+SETTINGS = {"name": "wheel", "duration": 3, "deadline": 2, "retry": 0.25}
 PAUSE = 0.02  # seconds between two writes: the machine has other things to do as well
 
 

@@ -15,7 +15,7 @@ from mooring.kube import ObjectKey, Resource, untyped
 from mooring.kube.errors import AlreadyExists
 from mooring.runtime import Manager, Outcome
 
-LONG = 60  # seconds: only ever used up by a test that fails
+LONG = 120  # seconds: only ever used up by a test that fails
 
 GROUP = "runtime.test.mooring.dev"
 DEFINITIONS = untyped(

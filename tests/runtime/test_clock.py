@@ -78,7 +78,7 @@ async def test_the_machines_clock_rings():
     due = clock.elapsed() + 0.01
     clock.call_at(due, rung.set)
     clock.call_at(due, lambda: pytest.fail("was called off")).cancel()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         await rung.wait()
     assert clock.elapsed() >= due
     assert clock.now().tzinfo is datetime.UTC
@@ -97,5 +97,5 @@ async def test_the_machines_timers_count_the_time_that_it_slept(monkeypatch):
     await asyncio.sleep(0.03)
     assert not rung.is_set()
     clock.slept = 8 * 3600
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         await rung.wait()

@@ -23,8 +23,9 @@ from mooring.testing.builders import CONFIG_MAPS, NAMESPACES, config_map, namesp
 PROGRAM = Path(__file__).with_name("lease_process.py")
 PAIRS, ROUNDS = 4, 5
 COUNTS = 10  # writes by which a leader proves itself
-# From the guard's yes to the server's note of the arrival: on a machine that is busy with other tests.
-TRANSPORT = datetime.timedelta(milliseconds=100)
+# From the guard's yes to the server's note of the arrival, on a machine that is busy with other tests: less than what
+# is left until others may take the lease.
+TRANSPORT = datetime.timedelta(milliseconds=500)
 
 POLICY = {
     "apiVersion": "audit.k8s.io/v1",

@@ -39,7 +39,7 @@ def candidate(client, settings, clock, identity="one"):
 
 
 async def wait_for_turn(clock, task, seconds):
-    """Let time pass in small steps, with real answers in between; whether the task has ended by then."""
+    """Let so much time pass in small steps, with real answers in between; whether the task has ended by then."""
     for _ in range(round(seconds / 0.5)):
         if task.done():
             break
@@ -48,13 +48,21 @@ async def wait_for_turn(clock, task, seconds):
     return task.done()
 
 
+async def takes_its_turn(clock, task):
+    """Let time pass until the task has ended. How much is not said: answers may be slow, and time goes on meanwhile."""
+    async with asyncio.timeout(LONG):
+        while not await wait_for_turn(clock, task, 1):
+            pass
+    await task
+
+
 class Keeping:
     """A leader that renews, step by step."""
 
-    def __init__(self, leader, clock, lease):
+    def __init__(self, leader, clock):
         self.task = asyncio.create_task(leader.keep())
+        self._leader = leader
         self._clock = clock
-        self._lease = lease
 
     async def __aenter__(self):
         await self._clock.settle()
@@ -65,15 +73,10 @@ class Keeping:
         await asyncio.wait([self.task])
 
     async def renewal(self, seconds=2.0):
-        """Let the next renewal happen."""
-        before = (await self._lease())["renewTime"]
+        """Let the next renewal happen, and its answer come: only then does the leader wait for the one after it."""
+        before = self._leader._deadline
         await self._clock.advance(seconds)
-
-        async def renewed():
-            return (await self._lease())["renewTime"] != before
-
-        await eventually(renewed)
-        await asyncio.sleep(0.05)  # its answer comes to us, too; what is asserted later does not depend on it
+        await eventually(lambda: self._leader._deadline != before)
 
 
 @pytest.mark.parametrize(("retry", "deadline", "duration"), [(2, 2, 15), (2, 15, 15), (11, 10, 15), (2, 20, 15)])
@@ -126,7 +129,7 @@ async def test_a_leader_that_renews_stays(kube, settings, clock, lease):
     leader = candidate(kube, settings, clock)
     await leader.acquire()
     acquired = (await lease())["acquireTime"]
-    async with Keeping(leader, clock, lease) as keeping:
+    async with Keeping(leader, clock) as keeping:
         for _ in range(12):
             await keeping.renewal()
             leader.guard()
@@ -140,12 +143,11 @@ async def test_another_takes_over_only_what_was_not_renewed_for_its_whole_durati
     await old.acquire()
     await clock.advance(9)  # how long nobody renewed before we looked does not count
     waiting = asyncio.create_task(new.acquire())
-    await asyncio.sleep(0.2)
+    await eventually(lambda: new._seen)
     assert not await wait_for_turn(clock, waiting, 14)
     assert not new.leading
     assert not old.leading, "the old one must have stopped before"
-    assert await wait_for_turn(clock, waiting, 6)
-    await waiting
+    await takes_its_turn(clock, waiting)
     new.guard()
     spec = await lease()
     assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("two", 1)
@@ -161,7 +163,7 @@ async def test_each_renewal_makes_the_others_wait_anew(kube, settings, clock, le
     old, new = candidate(kube, settings, clock), candidate(kube, settings, clock, "two")
     await old.acquire()
     waiting = asyncio.create_task(new.acquire())
-    async with Keeping(old, clock, lease) as keeping:
+    async with Keeping(old, clock) as keeping:
         for _ in range(15):
             await keeping.renewal()
     assert not waiting.done()
@@ -188,9 +190,7 @@ async def test_a_lease_that_is_lost_is_not_given_back(kube, settings, clock, lea
     await clock.advance(10)
     await old.release()
     assert (await lease())["holderIdentity"] == "one"
-    waiting = asyncio.create_task(new.acquire())
-    assert await wait_for_turn(clock, waiting, 30)
-    await waiting
+    await takes_its_turn(clock, asyncio.create_task(new.acquire()))
 
 
 async def test_who_cannot_renew_loses(fault_proxy, settings, clock):
@@ -214,14 +214,15 @@ async def test_a_renewal_whose_answer_was_lost_is_found_out(fault_proxy, setting
     async with Client(fault_proxy.connection) as client:
         leader = candidate(client, settings, clock)
         await leader.acquire()
-        async with Keeping(leader, clock, lease) as keeping:
+        async with Keeping(leader, clock) as keeping:
             fault_proxy.cut_after_write(matching=where(resource="leases"))
+            before, known = await lease(), leader._lease
             with capture_logs() as logs:
-                await keeping.renewal()  # done, but we do not know
+                await clock.advance(2)
                 await eventually(lambda: logs)
+                assert (await lease())["renewTime"] != before["renewTime"], "it was done, but we do not know"
                 await clock.advance(2)  # refused: the lease has moved on
-                await fault_proxy.wait_for(where(verb="get", resource="leases"), count=2)
-                await asyncio.sleep(0.05)
+                await eventually(lambda: leader._lease is not known)
                 await keeping.renewal()
             leader.guard()
             assert not keeping.task.done()
@@ -231,15 +232,14 @@ async def test_a_lease_that_somebody_deletes_is_lost_and_not_taken_early(kube, s
     old, new = candidate(kube, settings, clock), candidate(kube, settings, clock, "two")
     await old.acquire()
     waiting = asyncio.create_task(new.acquire())
-    await asyncio.sleep(0.2)  # it has seen the lease
+    await eventually(lambda: new._seen)
     await kube.delete(LEASES, settings.name, namespace=settings.namespace)
     assert not await wait_for_turn(clock, waiting, 8)
     assert old.leading
     with pytest.raises(LeadershipLost):
         await old._renew()
     assert not old.leading
-    assert await wait_for_turn(clock, waiting, 12)
-    await waiting
+    await takes_its_turn(clock, waiting)
 
 
 async def test_what_keeps_us_from_the_lease_is_told(kube, clock):
@@ -265,11 +265,11 @@ async def test_a_lease_of_kubernetes_own_making_is_respected(kube, settings, clo
     spec = {"holderIdentity": "pod-1_8a2c", "leaseDurationSeconds": 5, "renewTime": "2026-01-01T00:00:00.000000Z"}
     body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata}
     await kube.create(LEASES, {**body, "spec": spec})
-    waiting = asyncio.create_task(candidate(kube, settings, clock).acquire())
-    await asyncio.sleep(0.2)
+    new = candidate(kube, settings, clock)
+    waiting = asyncio.create_task(new.acquire())
+    await eventually(lambda: new._seen)
     assert not await wait_for_turn(clock, waiting, 4.5)
-    assert await wait_for_turn(clock, waiting, 5)
-    await waiting
+    await takes_its_turn(clock, waiting)
     taken = await lease()
     assert (taken["holderIdentity"], taken["leaseTransitions"]) == ("one", 1)
 

@@ -152,6 +152,21 @@ def test_clearing_forgets_without_a_word(store):
     assert store.get(key("a")) == one("a", 1)
 
 
+def test_books_kept_on_what_is_heard_are_emptied_with_the_store(store):
+    def fail():
+        raise RuntimeError("does not want to")
+
+    book = {}
+    store.subscribe(lambda change: None, cleared=fail)
+    store.subscribe(lambda change: book.update({change.key: len(store)}), cleared=book.clear)
+    store.apply(Relisted([one("a", 1), one("b", 1)], "9", []))
+    assert set(book) == {key("a"), key("b")}
+    store.clear()
+    assert book == {}
+    store.apply(Relisted([one("b", 1)], "9", []))
+    assert set(book) == {key("b")}
+
+
 def test_the_answer_to_an_earlier_write_does_not_raise_what_we_deleted(store):
     store.apply(Relisted([one("a", 1)], "1"))
     store.deleted(one("a", 1))

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from runtime_kit import GROUP, PLAIN_THINGS, THINGS, Spec, Status, define_things, eventually, thing
@@ -156,6 +156,14 @@ async def test_deleting_leaves_a_tombstone(kube, writer, store, namespace):
         await writer.delete(made)
 
 
+async def test_deleting_says_what_becomes_of_the_things_it_owns(writer, store, namespace):
+    made = await writer.create(thing("a", namespace))
+    await writer.delete(made, propagation="Foreground")
+    waiting = store.get(key_of(made))
+    assert waiting is not None, "until those are gone"
+    assert "foregroundDeletion" in waiting.metadata.finalizers
+
+
 async def test_deleting_as_it_was_seen(kube, writer, store, namespace):
     made = await writer.create(thing("a", namespace))
     await kube.patch(PLAIN_THINGS, "a", MergePatch({"spec": {"size": 2}}), namespace=namespace)
@@ -297,6 +305,7 @@ def applied(patch, target):
     return result
 
 
+@settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(before=json_objects, after=json_objects)
 def test_a_merge_patch_turns_one_into_the_other(before, after):
     patch = merge_patch(before, after)

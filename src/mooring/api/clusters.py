@@ -67,6 +67,15 @@ class ClusterProfileSpec(Part, frozen=True, kw_only=True):
         tuple[SupportedTrait, ...],
         about("The traits that every cluster of this profile has. Requests ask for them by name.", max_items=256),
     ] = ()
+    max_clusters: Annotated[
+        int,
+        about(
+            """How many clusters of this profile there may be. A profile that is full is passed over for new clusters.
+            0 or absent: any number.""",
+            format="int32",
+            minimum=0,
+        ),
+    ] = 0
 
 
 class ClusterProfile(Kind, frozen=True, kw_only=True):

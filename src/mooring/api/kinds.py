@@ -85,7 +85,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename
 def share(part: Part, *names: str) -> None:
     """Let all objects with the same text in these fields hold one copy of it: half of a cache is such texts."""
     for name in names:
-        force_setattr(part, name, intern(getattr(part, name)))
+        force_setattr(part, name, intern(str(getattr(part, name))))  # an enum is a text, too
 
 
 class OwnerReference(Part, frozen=True, kw_only=True):

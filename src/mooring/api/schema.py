@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import cache
 from inspect import getdoc
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -92,6 +92,7 @@ class About:
         return document
 
 
+_NOTHING: Final = About()
 _DEFAULTS = {field.name: field.default for field in fields(About)}
 _KEYWORDS = {
     "description": "description",
@@ -117,7 +118,9 @@ def about(description: str = "", **said: Any) -> About:
 
 def schema_of(kind: type[msgspec.Struct]) -> Schema:
     """The structural schema of a Struct and all that is in it."""
-    return _struct(kind, About(), ())
+    # What is unrolled was made once and stands in many places; whoever gets a schema may change any one of them.
+    apart: Schema = msgspec.json.decode(msgspec.json.encode(_struct(kind, _NOTHING, ())))
+    return apart
 
 
 def _typed(hint: Any, known: About, path: tuple[type, ...]) -> Schema:
@@ -134,7 +137,7 @@ def _typed(hint: Any, known: About, path: tuple[type, ...]) -> Schema:
         return _typed(hint, known, path)
     if origin is tuple:
         bounds = about(max_items=MAX_ITEMS).refined(known)
-        return {"type": "array", **bounds.as_schema(), "items": _typed(arguments[0], About(), path)}
+        return {"type": "array", **bounds.as_schema(), "items": _typed(arguments[0], _NOTHING, path)}
     if origin is not None and issubclass(origin, Mapping):
         return _mapping(arguments[1], known, path)
     if issubclass(hint, msgspec.Struct):
@@ -159,12 +162,22 @@ def _mapping(values: Any, known: About, path: tuple[type, ...]) -> Schema:
     if known.keeps_unknown:
         return {"type": "object", **known.as_schema()}
     bounds = about(max_properties=MAX_PROPERTIES).refined(known)
-    return {"type": "object", **bounds.as_schema(), "additionalProperties": _typed(values, About(), path)}
+    return {"type": "object", **bounds.as_schema(), "additionalProperties": _typed(values, _NOTHING, path)}
 
 
 def _struct(kind: type[msgspec.Struct], known: About, path: tuple[type, ...]) -> Schema:
+    return _plain_struct(kind, path) if known is _NOTHING else _described_struct(kind, known, path)
+
+
+@cache
+def _plain_struct(kind: type[msgspec.Struct], path: tuple[type, ...]) -> Schema:
+    """Where nothing is said but by the type itself: the same schema for each field that leads there."""
+    return _described_struct(kind, _NOTHING, path)
+
+
+def _described_struct(kind: type[msgspec.Struct], known: About, path: tuple[type, ...]) -> Schema:
     depth = path.count(kind)
-    said = about(getdoc(kind) or "").refined(_of_class(kind, depth)).refined(known)
+    said = about("" if depth > 1 else getdoc(kind) or "").refined(_of_class(kind, depth)).refined(known)
     if said.opaque:
         return {"type": "object", "description": said.description, "x-kubernetes-preserve-unknown-fields": True}
     hints = _hints(kind)
@@ -173,9 +186,7 @@ def _struct(kind: type[msgspec.Struct], known: About, path: tuple[type, ...]) ->
     for field in msgspec.structs.fields(kind):
         if depth >= getattr(kind, "DEPTH", 1) and _refers_to(hints[field.name], kind):
             continue  # a schema cannot recurse: it is unrolled to this depth
-        properties[field.encode_name] = _typed(hints[field.name], About(), (*path, kind))
-        if depth:
-            _abbreviate(properties[field.encode_name])
+        properties[field.encode_name] = _abbreviated(_typed(hints[field.name], _NOTHING, (*path, kind)), depth)
         if _is_required(hints[field.name], field):
             required.append(field.encode_name)
     document = {"type": "object", **said.as_schema(), "properties": properties}
@@ -187,9 +198,13 @@ def _hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind, include_extras=True)
 
 
-def _abbreviate(schema: Schema) -> None:
-    """An unrolled copy repeats itself many times over: the first sentence is enough there."""
-    schema["description"] = schema["description"].split(". ")[0].split("; ")[0].rstrip(".") + "."
+def _abbreviated(schema: Schema, depth: int) -> Schema:
+    """An unrolled copy repeats itself many times over: one sentence is enough in the first, and none in the others."""
+    if not depth:
+        return schema
+    if depth > 1:
+        return {keyword: value for keyword, value in schema.items() if keyword != "description"}
+    return {**schema, "description": schema["description"].split(". ")[0].split("; ")[0].rstrip(".") + "."}
 
 
 def _of_class(kind: type[msgspec.Struct], depth: int) -> About:

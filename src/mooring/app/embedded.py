@@ -42,10 +42,11 @@ class EmbeddedControllers:
         """Install what they need, and start them; returns when their stores are filled."""
         await self.stop()
         await self._install_once_possible()
-        await self._until_rights_are_known()
+        connection = platform_connection(self._platform)
+        await self._until_rights_are_known(connection)
         working: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._server = self._platform.server
-        self._running = asyncio.create_task(self._run(working))
+        self._running = asyncio.create_task(self._run(connection, working))
         await asyncio.wait({working, self._running}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
             self._running.result()  # raises what ended them
@@ -90,10 +91,10 @@ class EmbeddedControllers:
         async with Client(Connection(server=platform.server, ca=platform.ca, credentials=known)) as client:
             await install_everything(client)
 
-    async def _until_rights_are_known(self) -> None:
+    async def _until_rights_are_known(self, connection: Connection) -> None:
         """Wait for the API server's authorizer: it learns from a watch, and a little later, what was bound."""
         deadline = time.monotonic() + _RIGHTS_PATIENCE
-        async with Client(platform_connection(self._platform)) as client:
+        async with Client(connection) as client:
             while True:
                 try:
                     await client.list(typed(KINDS[0]), page=1, whole=False)
@@ -104,8 +105,8 @@ class EmbeddedControllers:
                 else:
                     return
 
-    async def _run(self, working: asyncio.Future[None]) -> None:
-        async with wired(platform_connection(self._platform), election=False) as manager:
+    async def _run(self, connection: Connection, working: asyncio.Future[None]) -> None:
+        async with wired(connection, election=False) as manager:
             self._manager = manager
             telling = asyncio.create_task(manager.until_working())
             telling.add_done_callback(lambda _: None if working.done() else working.set_result(None))

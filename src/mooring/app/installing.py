@@ -1,16 +1,18 @@
 """Putting Mooring into a cluster: its definitions, its namespace, its rights, and its share of the API server.
 
-All of it can be repeated. What the operator may do is listed here and nowhere else.
+All of it can be repeated, and what is in place already is not written again. What the operator may do is listed here
+and nowhere else.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from mooring.api.crds import KINDS, definitions
-from mooring.kube import Changed, Client, Object, Relisted, untyped, watching
+from mooring.kube import Client, Object, Resource, untyped
 from mooring.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
 
 NAMESPACE = "mooring-system"
@@ -22,7 +24,22 @@ FIELD_MANAGER = "mooring"
 DEFINITIONS = untyped(
     group="apiextensions.k8s.io", plural="customresourcedefinitions", kind="CustomResourceDefinition", namespaced=False
 )
-_SERVED_WITHIN, _ASK_AGAIN = 60.0, 0.02  # seconds
+_RBAC = "rbac.authorization.k8s.io"
+# What every server serves need not be looked up: a start has no time to lose.
+_KNOWN: Mapping[str, Resource[Any]] = {
+    one.kind: one
+    for one in (
+        DEFINITIONS,
+        untyped(plural="namespaces", kind="Namespace", namespaced=False),
+        untyped(plural="serviceaccounts", kind="ServiceAccount"),
+        untyped(group=_RBAC, plural="clusterroles", kind="ClusterRole", namespaced=False),
+        untyped(group=_RBAC, plural="clusterrolebindings", kind="ClusterRoleBinding", namespaced=False),
+        untyped(group=_RBAC, plural="roles", kind="Role"),
+        untyped(group=_RBAC, plural="rolebindings", kind="RoleBinding"),
+        untyped(group="flowcontrol.apiserver.k8s.io", plural="flowschemas", kind="FlowSchema", namespaced=False),
+    )
+}
+_SERVED_WITHIN, _ASK_AGAIN = 60.0, 0.05  # seconds
 
 
 class NotServed(KubeError):
@@ -31,22 +48,20 @@ class NotServed(KubeError):
 
 async def install(client: Client, documents: Sequence[Object]) -> None:
     """Apply definitions, and return once the server serves all of them."""
-    stored = await asyncio.gather(*(_defined(client, document) for document in documents))
-    waiting = {one["metadata"]["name"] for one in stored if not is_established(one)}
+    await asyncio.gather(*(_put(client, document) for document in documents))
+    waiting = {document["metadata"]["name"] for document in documents}
     try:
         async with asyncio.timeout(_SERVED_WITHIN):
-            if waiting:
-                await _until_established(client, waiting)
-            await asyncio.gather(*(_until_served(client, document) for document in documents))
+            await asyncio.gather(*(_until_served(client, document, waiting) for document in documents))
     except TimeoutError:
-        names = ", ".join(sorted(waiting)) or "some kinds, though it says so"
+        names = ", ".join(sorted(waiting))
         raise NotServed(f"The server has not begun to serve {names}; 'kubectl describe crd' tells why.") from None
 
 
 async def install_everything(client: Client) -> None:
     """The definitions, and what the operator needs to run."""
-    await _apply(client, namespace())
-    await asyncio.gather(install(client, definitions()), *(_apply(client, one) for one in operator()))
+    await _put(client, namespace())
+    await asyncio.gather(install(client, definitions()), *(_put(client, one) for one in operator()))
 
 
 def everything() -> list[Object]:
@@ -130,53 +145,58 @@ def _flow_schema(name: str, level: str, precedence: int, group: str, resource: s
     }
 
 
-async def _apply(client: Client, document: Object) -> None:
-    resource = await client.resource(document["apiVersion"], document["kind"])
-    await client.apply(resource, document, field_manager=FIELD_MANAGER, force=True)
+async def _put(client: Client, document: Object) -> None:
+    """Create the object, or replace it if it is there and not as we say.
 
-
-async def _defined(client: Client, document: Object) -> Object:
-    """The definition as the server has it, after writing it if it was not there in just this form.
-
-    Looking first is worth it: most starts find everything in place. A definition is ours as a whole, so it is created
-    or replaced; a server-side apply of a schema of this size takes the server twice as long.
+    Looking first is worth it: most starts find everything in place. These objects are ours as a whole, so they are
+    created or replaced; a server-side apply of a large schema takes the server twice as long.
     """
+    resource = _KNOWN.get(document["kind"]) or await client.resource(document["apiVersion"], document["kind"])
+    metadata = document["metadata"]
     while True:
         # Somebody else may be installing, too: whoever comes second looks again.
         with contextlib.suppress(AlreadyExists, Conflict):
             try:
-                stored = await client.get(DEFINITIONS, document["metadata"]["name"])
+                stored = await client.get(resource, metadata["name"], namespace=metadata.get("namespace"))
             except NotFound:
-                return await client.create(DEFINITIONS, document, field_manager=FIELD_MANAGER)
-            if stored["spec"] == stored["spec"] | document["spec"]:
-                return stored
-            return await client.replace(DEFINITIONS, {**stored, "spec": document["spec"]}, field_manager=FIELD_MANAGER)
+                await client.create(resource, document, field_manager=FIELD_MANAGER)
+                return
+            if not _is_in_place(stored, document):
+                await client.replace(resource, _replaced(stored, document), field_manager=FIELD_MANAGER)
+            return
         await asyncio.sleep(_ASK_AGAIN)
 
 
-async def _until_established(client: Client, waiting: set[str]) -> None:
-    """Watch until nothing is left in ``waiting``."""
-    async with contextlib.aclosing(watching(client, DEFINITIONS)) as events:
-        async for event in events:
-            seen = event.items if isinstance(event, Relisted) else [event.object] if isinstance(event, Changed) else []
-            waiting -= {one["metadata"]["name"] for one in seen if is_established(one)}
-            if not waiting:
-                return
+def _is_in_place(stored: Object, document: Object) -> bool:
+    """Whether each field is as we say. Servers add fields beside ours (in a spec, say), but nothing inside of them."""
+    wanted = {**document, "metadata": _noted(stored, document)}
+    for name, value in wanted.items():
+        there = stored.get(name)
+        if there != ({**there, **value} if isinstance(there, dict) and isinstance(value, dict) else value):
+            return False
+    return True
 
 
-async def _until_served(client: Client, document: Object) -> None:
-    """Established is what the server means to do: an answer is what it does."""
+def _replaced(stored: Object, document: Object) -> Object:
+    """The object as we say it, with the identity of the one that is there."""
+    return {**stored, **document, "metadata": {**stored["metadata"], **_noted(stored, document)}}
+
+
+def _noted(stored: Object, document: Object) -> Object:
+    """Our labels and annotations beside those of others."""
+    there, ours = stored["metadata"], document["metadata"]
+    return {name: {**there.get(name, {}), **ours[name]} for name in ("labels", "annotations") if name in ours}
+
+
+async def _until_served(client: Client, document: Object, waiting: set[str]) -> None:
+    """A condition tells what the server means to do: an answer is what it does."""
     spec = document["spec"]
     path = f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}"
     while True:
         try:
             await client.raw("GET", path, parameters={"limit": 1})
-            return
         except NotFound:
             await asyncio.sleep(_ASK_AGAIN)
-
-
-def is_established(definition: Object) -> bool:
-    """Whether the server says that it serves this definition."""
-    conditions = (definition.get("status") or {}).get("conditions") or []
-    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+        else:
+            waiting.discard(document["metadata"]["name"])
+            return

@@ -6,15 +6,22 @@ import asyncio
 import contextlib
 import signal
 
+from mooring.app.configurations import ConfigurationSource
 from mooring.app.settings import SettingError
 from mooring.app.wiring import know_all_kinds, wired
 from mooring.kube import Connection
 from mooring.runtime.endpoints import endpoints
 
 
-async def run_controllers(connection: Connection, *, election: bool, listen: str) -> None:
+async def run_controllers(
+    connection: Connection, *, election: bool, listen: str, configuration: ConfigurationSource
+) -> None:
     """Work until SIGINT or SIGTERM, then end in good order."""
-    async with wired(connection, election=election) as manager, contextlib.AsyncExitStack() as serving:
+    await configuration.first()  # a bad one is told at once, also by those who would only wait for the lease
+    async with (
+        wired(connection, election=election, configuration=configuration) as manager,
+        contextlib.AsyncExitStack() as serving,
+    ):
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, manager.stop)
         await know_all_kinds(manager)

@@ -11,12 +11,14 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 from mooring.api.crds import KINDS
+from mooring.app.configurations import ConfigurationSource, FixedConfiguration
 from mooring.app.installing import GROUP, NAMESPACE
 from mooring.controlplane.plane import ControlPlane
 from mooring.kube import Connection, typed
 from mooring.kube.credentials import Identity
 from mooring.kube.errors import KubeError, UnknownKind
 from mooring.runtime import Clock, LeaseSettings, Manager, SystemClock
+from mooring.scheduling.controllers import add_scheduling
 
 # The controllers' own certificate on an embedded platform: made in memory, and made anew well before it ends.
 _LIFETIME, _RENEWAL = datetime.timedelta(hours=2), 3_600.0
@@ -27,12 +29,17 @@ class NotInstalled(KubeError):
 
 
 @contextlib.asynccontextmanager
-async def wired(connection: Connection, *, election: bool = True) -> AsyncIterator[Manager]:
+async def wired(
+    connection: Connection, *, election: bool = True, configuration: ConfigurationSource | None = None
+) -> AsyncIterator[Manager]:
     """A manager with all our kinds in its stores, and every controller there is."""
+    source = configuration or FixedConfiguration()
     lease = LeaseSettings(namespace=NAMESPACE) if election else None
     async with Manager(connection, identity=own_identity(), lease=lease) as manager:
         for kind in KINDS:
             manager.store(typed(kind))
+        configure = add_scheduling(manager, await source.first(), home=NAMESPACE)
+        manager.background(lambda: source.watch(configure))
         yield manager
 
 

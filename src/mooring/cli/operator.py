@@ -59,6 +59,21 @@ def run(
     listen: Annotated[
         str, typer.Option("--listen", help="Where health and metrics are served: HOST:PORT; empty for nowhere.")
     ] = "127.0.0.1:8081",
+    config: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--config",
+            help="A file or directory with the configuration of scheduling. Can be repeated, or parted by commas; the "
+            "later ones speak over the earlier ones.",
+        ),
+    ] = None,
+    configmap_name: Annotated[
+        str | None, typer.Option("--configmap-name", help="The ConfigMap with that configuration, instead of files.")
+    ] = None,
+    configmap_namespace: Annotated[
+        str | None,
+        typer.Option("--configmap-namespace", help="Namespace of that ConfigMap. [default: mooring-system]"),
+    ] = None,
     json_logs: Annotated[
         bool | None, typer.Option("--json-logs/--text-logs", help="[default: text on a terminal, JSON elsewhere]")
     ] = None,
@@ -69,13 +84,16 @@ def run(
     """
     import uvloop
 
+    from mooring.app.configurations import configuration_choice
     from mooring.app.logs import log_to_stderr
     from mooring.app.running import run_controllers
     from mooring.kube import load_connection
 
     log_to_stderr(as_json=json_logs)
+    choice = configuration_choice(config or (), configmap_name, configmap_namespace)
     connection = load_connection(kubeconfig, context)
-    uvloop.run(run_controllers(connection, election=election, listen=listen))
+    source = choice.source(connection)
+    uvloop.run(run_controllers(connection, election=election, listen=listen, configuration=source))
 
 
 def print_documents(documents: Sequence[dict[str, Any]], notation: Notation) -> None:

@@ -87,6 +87,11 @@ class Controller:
         if self._queue is not None:
             self._queue.add(key)
 
+    @property
+    def busy(self) -> bool:
+        """Whether a key is due or being worked on. What waits for its time does not count."""
+        return bool(self._depth() or self._running())
+
     def _listener(self, source: Source[T]) -> Callable[[Change[T]], None]:
         def listen(change: Change[T]) -> None:
             queue = self._queue

@@ -3,13 +3,15 @@
 A *term* is the time from getting the lease to losing it or being asked to stop. It begins with empty stores, lists
 everything, and only then lets controllers work. Asked to stop, it takes no more keys, finishes what runs, and gives the
 lease back. Having lost the lease it drops everything and becomes a candidate again.
+
+*Background jobs* run beside the controllers for the time of a term: a sweep now and then, or the telling of events.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, Self, TypeVar
@@ -22,6 +24,7 @@ from mooring.runtime.clock import Clock, SystemClock
 from mooring.runtime.controller import Controller
 from mooring.runtime.leader import Leader, LeadershipLost, LeaseSettings
 from mooring.runtime.metrics import Metrics
+from mooring.runtime.recorder import Recorder
 from mooring.runtime.scopes import Scope
 from mooring.runtime.store import IndexFunction, Store
 
@@ -31,6 +34,10 @@ log = structlog.get_logger(__name__)
 
 USER_AGENT = f"mooring/{__version__}"
 GRACE = 30.0  # seconds that running reconciles have to end
+
+Job = Callable[[], Awaitable[None]]
+
+_PAUSE = 1.0  # seconds before a background job that failed begins again
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,9 @@ class Manager:
         self.client = Client(connection, user_agent=user_agent, guard=guard, heard=self.metrics.heard)
         self._watched: dict[tuple[str, Any, Scope], _Watched[Any]] = {}
         self._controllers: list[Controller] = []
+        self._jobs: list[Job] = []
+        self.recorder = Recorder(self.client, self.clock, controller="mooring", instance=identity)
+        self.background(self.recorder.run)
         self._stopping = asyncio.Event()
         self._open = contextlib.AsyncExitStack()
         self._at_work = asyncio.Event()
@@ -111,6 +121,17 @@ class Manager:
         self.metrics.introduce(controller.name)
 
     @property
+    def controllers(self) -> Sequence[Controller]:
+        return tuple(self._controllers)
+
+    def background(self, job: Job) -> None:
+        """Run the job in every term, from when controllers work until the last reconcile has ended; then cancel it.
+
+        One that fails is logged and begins again after a pause; one that ends is not run again in this term.
+        """
+        self._jobs.append(job)
+
+    @property
     def working(self) -> bool:
         """Whether all stores are filled and controllers run."""
         return self._at_work.is_set()
@@ -142,24 +163,26 @@ class Manager:
     async def _term(self) -> None:
         self._begin_anew()
         self.metrics.leading.set(1)
-        background = [asyncio.create_task(self._feed(watched)) for watched in self._watched.values()]
+        vital = [asyncio.create_task(self._feed(watched)) for watched in self._watched.values()]
         if self.leader is not None:
-            background.append(asyncio.create_task(self.leader.keep()))
+            vital.append(asyncio.create_task(self.leader.keep()))
         work: list[asyncio.Task[None]] = []
+        jobs: list[asyncio.Task[None]] = []
         try:
-            if await self._until_stopped(self._listed(), *background):
+            if await self._until_stopped(self._listed(), *vital):
                 work = [
                     asyncio.create_task(controller.work(self.clock, self.metrics)) for controller in self._controllers
                 ]
+                jobs = [asyncio.create_task(self._persist(job)) for job in self._jobs]
                 self._at_work.set()
                 log.info("working", controllers=[controller.name for controller in self._controllers])
-                if await self._until_stopped(asyncio.Event().wait(), *background, *work):
+                if await self._until_stopped(asyncio.Event().wait(), *vital, *work):
                     raise LeadershipLost("A write was refused.")  # else no controller ends by itself
             await self._finish(work)
         finally:
             self._at_work.clear()
             self.metrics.leading.set(0)
-            await _cancel([*work, *background])
+            await _cancel([*work, *jobs, *vital])
 
     async def _finish(self, work: list[asyncio.Task[None]]) -> None:
         """Let running reconciles end; the lease is still renewed meanwhile."""
@@ -169,6 +192,16 @@ class Manager:
             _, late = await asyncio.wait(work, timeout=self._grace)
             if late:
                 log.warning("some reconciles did not end in time and are cut off", seconds=self._grace)
+
+    async def _persist(self, job: Job) -> None:
+        """Run the job to its end, however often it fails."""
+        while True:
+            try:
+                return await job()
+            except Exception as error:
+                name = getattr(job, "__qualname__", repr(job))
+                log.error("a background job failed; it begins again", job=name, pause=_PAUSE, exc_info=error)
+            await self.clock.sleep(_PAUSE)
 
     def _begin_anew(self) -> None:
         for watched in self._watched.values():

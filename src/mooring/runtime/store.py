@@ -72,6 +72,7 @@ class Store(Generic[T]):
         self._graves: dict[str, _Grave] = {}  # by uid
         self._heard = 0  # the latest revision that the watch has told of
         self._listeners: list[Listener[T]] = []
+        self._clearing: list[Callable[[], None]] = []
         self.synced = False
 
     def index(self, name: str, function: IndexFunction[T]) -> None:
@@ -118,9 +119,14 @@ class Store(Generic[T]):
 
     # -- hearing ------------------------------------------------------------------------------------------------
 
-    def subscribe(self, listener: Listener[T]) -> None:
-        """Tell the listener of every change from now on."""
+    def subscribe(self, listener: Listener[T], *, cleared: Callable[[], None] | None = None) -> None:
+        """Tell the listener of every change from now on; ``cleared`` is called when the store forgets everything.
+
+        Whoever keeps a book of its own on what it hears needs both.
+        """
         self._listeners.append(listener)
+        if cleared is not None:
+            self._clearing.append(cleared)
 
     def apply(self, event: Event[T]) -> None:
         """Take in what a watch tells."""
@@ -153,7 +159,7 @@ class Store(Generic[T]):
         self._bury(key_of(thing), thing)
 
     def clear(self) -> None:
-        """Forget everything, without telling anyone: what follows is a relist."""
+        """Forget everything, without a word on single objects: what follows is a relist."""
         self._objects.clear()
         self._undecodable.clear()
         self._written.clear()
@@ -162,6 +168,11 @@ class Store(Generic[T]):
             filed.clear()
         self._heard = 0
         self.synced = False
+        for cleared in self._clearing:
+            try:
+                cleared()
+            except Exception as error:
+                log.error("a store was emptied, and one who listens did not follow", exc_info=error)
 
     def _observe(self, thing: T) -> None:
         key = key_of(thing)

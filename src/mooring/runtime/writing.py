@@ -54,8 +54,11 @@ class Writer(Generic[T]):
             result = await self._patch_status(result, {"status": status}, guarded=guarded and not patch)
         return result
 
-    async def delete(self, thing: T, *, guarded: bool = True) -> None:
-        """Delete this very object; ``guarded``: as it was seen. Finalizers may keep it for a while."""
+    async def delete(self, thing: T, *, guarded: bool = True, propagation: str | None = None) -> None:
+        """Delete this very object; ``guarded``: as it was seen. Finalizers may keep it for a while.
+
+        ``propagation`` tells what becomes of the objects it owns: Background, Foreground or Orphan.
+        """
         key = key_of(thing)
         answer = await self._client.delete(
             self._resource,
@@ -63,6 +66,7 @@ class Writer(Generic[T]):
             namespace=key.namespace or None,
             uid=uid_of(thing),
             resource_version=revision_of(thing) if guarded else None,
+            propagation=propagation,
         )
         if answer is not None and uid_of(answer) == uid_of(thing):
             self._store.wrote(answer)  # it waits for its finalizers

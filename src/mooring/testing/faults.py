@@ -47,6 +47,7 @@ from mooring.testing.fault_wire import (
 )
 
 REMEMBERED_REQUESTS = 10_000
+PATIENCE = 120.0  # seconds that a test waits here for what does not come
 GONE = json.dumps({"type": "ERROR", "object": failure(410)}).encode() + b"\n"
 
 
@@ -226,7 +227,9 @@ class FaultProxy:
         """Watches whose client has been told that they began."""
         return [watch.request for watch in self._watches]
 
-    async def wait_for(self, matching: Matching = any_request, *, count: int = 1, timeout: float = 30) -> list[Request]:
+    async def wait_for(
+        self, matching: Matching = any_request, *, count: int = 1, timeout: float = PATIENCE
+    ) -> list[Request]:
         """The matching requests, as soon as there are so many in the record, old ones included.
 
         A request is in the record once it has arrived; ask for its ``status`` or ``ended`` in ``matching``
@@ -239,7 +242,7 @@ class FaultProxy:
         await self.wait_until(lambda: len(found()) >= count, timeout=timeout)
         return found()
 
-    async def wait_until(self, condition: Callable[[], bool], *, timeout: float = 30) -> None:
+    async def wait_until(self, condition: Callable[[], bool], *, timeout: float = PATIENCE) -> None:
         """Wait for a condition on this proxy, asked again whenever something happened here."""
         try:
             async with asyncio.timeout(timeout):

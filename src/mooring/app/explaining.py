@@ -1,0 +1,126 @@
+"""The live state as scheduling would see it, and the story of a request in it: ``mooring why``."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from mooring.api.clusters import Cluster, ClusterProfile
+from mooring.api.kinds import Kind
+from mooring.api.providers import ClusterProvider
+from mooring.api.purposes import Purpose, TraitEquivalence
+from mooring.api.requests import ClusterRequest, ClusterRequestGrant
+from mooring.app.configurations import UnusableConfiguration, read_files
+from mooring.app.settings import SettingError
+from mooring.kube import Client, ObjectKey, typed
+from mooring.kube.errors import NotFound
+from mooring.scheduling.catalogue import Catalogue
+from mooring.scheduling.configuration import (
+    DEFAULT_CONFIGURATION,
+    BadConfiguration,
+    Configuration,
+    configuration_of,
+)
+from mooring.scheduling.fleet import Fleet
+from mooring.scheduling.story import Story, story
+
+K = TypeVar("K", bound=Kind)
+
+REQUESTS = typed(ClusterRequest)
+GRANTS = typed(ClusterRequestGrant)
+
+
+@dataclass(frozen=True, slots=True)
+class Landscape:
+    """What can be had, and what there is."""
+
+    catalogue: Catalogue
+    fleet: Fleet
+
+
+def configured(paths: Sequence[Path]) -> Configuration:
+    """The configuration of these files, as ``mooring run --config`` takes it; the usual one without any."""
+    if not paths:
+        return DEFAULT_CONFIGURATION
+    try:
+        return configuration_of(read_files(paths))
+    except BadConfiguration as error:
+        raise UnusableConfiguration(", ".join(map(str, paths)), error.problems) from None
+
+
+async def seen(client: Client, configuration: Configuration = DEFAULT_CONFIGURATION) -> Landscape:
+    """Everything that a decision depends on, in one list per kind."""
+    purposes, profiles, equivalences, providers, clusters = await asyncio.gather(
+        listed(client, Purpose),
+        listed(client, ClusterProfile),
+        listed(client, TraitEquivalence),
+        listed(client, ClusterProvider),
+        listed(client, Cluster),
+    )
+    catalogue = Catalogue(
+        purposes=purposes,
+        profiles=profiles,
+        equivalences=equivalences,
+        providers=providers,
+        configuration=configuration,
+    )
+    return Landscape(catalogue, Fleet.of(clusters, labels=catalogue.labels, by_namespace=catalogue.by_namespace))
+
+
+async def listed(client: Client, kind: type[K], *, namespace: str | None = None) -> list[K]:
+    """All objects of a kind that can be read; where the kind is not known, what to do about it."""
+    try:
+        listing = await client.list(typed(kind), namespace=namespace, whole=False)
+    except NotFound as error:
+        raise SettingError(
+            f"The cluster at {client.connection.server} does not know {kind.API.definition_name}. Install Mooring's "
+            f"definitions there with 'mooring install'."
+        ) from error
+    return list(listing.items)
+
+
+async def told(client: Client, key: ObjectKey, configuration: Configuration = DEFAULT_CONFIGURATION) -> Story:
+    """The story of a request that exists."""
+    landscape, request, grant = await asyncio.gather(
+        seen(client, configuration), request_named(client, key), grant_of(client, key)
+    )
+    if grant is not None and not _is_of(grant, request):
+        grant = None  # of an earlier request of the same name, and about to go
+    return story(request, landscape.catalogue, landscape.fleet, grant=grant)
+
+
+async def grant_of(client: Client, key: ObjectKey) -> ClusterRequestGrant | None:
+    try:
+        return await client.get(GRANTS, key.name, namespace=key.namespace)
+    except NotFound:
+        return None
+
+
+def _is_of(grant: ClusterRequestGrant, request: ClusterRequest) -> bool:
+    owners = {one.uid for one in grant.metadata.owner_references}
+    return not owners or request.metadata.uid in owners
+
+
+async def request_named(client: Client, key: ObjectKey) -> ClusterRequest:
+    """The request, or an error that says where something like it is."""
+    try:
+        return await client.get(REQUESTS, key.name, namespace=key.namespace)
+    except NotFound:
+        raise SettingError(await _nearby(client, key)) from None
+
+
+async def _nearby(client: Client, key: ObjectKey) -> str:
+    there = await listed(client, ClusterRequest)
+    text = f"There is no clusterrequest {key.name!r} in the namespace {key.namespace!r}."
+    elsewhere = sorted(one.metadata.namespace for one in there if one.metadata.name == key.name)
+    if elsewhere:
+        return f"{text} There is one in the namespace {elsewhere[0]}: add '-n {elsewhere[0]}'."
+    names = sorted(one.metadata.name for one in there if one.metadata.namespace == key.namespace)
+    near = difflib.get_close_matches(key.name, names, n=3)
+    if near:
+        return f"{text} Did you mean {' or '.join(near)}?"
+    return f"{text} 'mooring request list -A' shows all there are."

@@ -1,0 +1,292 @@
+"""What people do with requests: create, list, extend, delete, and wait for them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mooring.api.conditions import READY, found, is_true
+from mooring.api.durations import seconds_of
+from mooring.api.kinds import Document
+from mooring.api.requests import ClusterRequest, RequestPhase
+from mooring.app.configuration_texts import BadText, Text, documents_of
+from mooring.app.explaining import REQUESTS, request_named, seen
+from mooring.app.settings import SettingError
+from mooring.kube import Changed, Client, Deleted, Interrupted, MergePatch, ObjectKey, Relisted, untyped, watching
+from mooring.kube.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
+from mooring.scheduling.configuration import DEFAULT_CONFIGURATION, Configuration
+from mooring.scheduling.story import Story, story
+
+API: Final = ClusterRequest.API
+# Read as plain data where it is printed: nothing that the server has is lost.
+PLAIN_REQUESTS: Final = untyped(group=API.group, version=API.version, plural=API.plural, kind=API.kind)
+_ATTEMPTS: Final = 5
+
+Told = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What is to be asked for, as it was said on the command line."""
+
+    purposes: Sequence[str]
+    traits: Sequence[str] = ()
+    version: str = ""
+    dedicated: bool | None = None
+    prefix: str = ""
+    ttl: str = ""
+    labels: Sequence[str] = ()
+    annotations: Sequence[str] = ()
+
+    def document(self, namespace: str, name: str | None) -> Document:
+        """The request, ready to be created; the server judges the rest."""
+        metadata: Document = {"namespace": namespace}
+        metadata |= {"name": name} if name else {"generateName": f"{self.purposes[0]}-"}
+        for field, given in (("labels", self.labels), ("annotations", self.annotations)):
+            if given:
+                metadata[field] = dict(_pair(one, f"--{field.removesuffix('s')}") for one in given)
+        return {"apiVersion": API.api_version, "kind": API.kind, "metadata": metadata, "spec": self._spec()}
+
+    def _spec(self) -> Document:
+        one = len(self.purposes) == 1
+        spec: Document = {"purpose": self.purposes[0]} if one else {"purposes": list(self.purposes)}
+        said: Mapping[str, Any] = {
+            "kubernetes": {"version": self.version} if self.version else None,
+            "dedicated": self.dedicated,
+            "traits": [trait_wish(text) for text in self.traits] or None,
+            "prefix": self.prefix or None,
+            "ttl": self.ttl or None,
+        }
+        return spec | {field: value for field, value in said.items() if value is not None}
+
+
+def trait_wish(text: str) -> Document:
+    """``T``, ``T?`` if it is optional, ``!T`` if it is not wanted; or an entry of ``spec.traits`` as YAML."""
+    if text.lstrip().startswith("{"):
+        try:
+            (document,) = documents_of(Text(f"--trait {text!r}", text.encode()))
+        except BadText as error:
+            raise SettingError(f"{error}.") from None
+        except ValueError:
+            raise SettingError(
+                f"--trait {text!r} says nothing; write a trait, or an entry such as {{or: […]}}."
+            ) from None
+        return dict(document)
+    name = text.strip()
+    negated, optional = name.startswith("!"), name.endswith("?")
+    name = name.removeprefix("!").removesuffix("?")
+    if not name:
+        raise SettingError(
+            f"--trait {text!r} names no trait; write T, T? if it is optional, or !T if it is not wanted."
+        )
+    wish: Document = {"trait": name}
+    return wish | ({"optional": True} if optional else {}) | ({"negated": True} if negated else {})
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise SettingError(f"{option} {text!r} is not KEY=VALUE.")
+    return key, value
+
+
+async def create(client: Client, document: Document) -> Document:
+    """Create it; as the server has it now."""
+    try:
+        return await client.create(PLAIN_REQUESTS, document)
+    except (AlreadyExists, Invalid, NotFound) as error:
+        raise _refused(client, document, error) from None
+
+
+async def foretold(client: Client, document: Document, configuration: Configuration = DEFAULT_CONFIGURATION) -> Story:
+    """What would be decided, against the live state. The server checks the request and keeps nothing of it."""
+    try:
+        checked = await client.create(REQUESTS, document, dry_run=True)
+    except (AlreadyExists, Invalid, NotFound) as error:
+        raise _refused(client, document, error) from None
+    landscape = await seen(client, configuration)
+    return story(checked, landscape.catalogue, landscape.fleet)
+
+
+def _taken(document: Document) -> SettingError:
+    metadata = document["metadata"]
+    return SettingError(
+        f"There is already a clusterrequest {metadata['name']!r} in the namespace {metadata['namespace']!r}. Choose "
+        f"another name, or leave it out and get one; 'mooring why {metadata['name']} -n {metadata['namespace']}' tells "
+        f"how the other one stands."
+    )
+
+
+def _refused(client: Client, document: Document, error: ApiError) -> SettingError:
+    if isinstance(error, AlreadyExists):
+        return _taken(document)
+    if isinstance(error, Invalid):
+        problems = list(dict.fromkeys(map(str, error.causes))) or [error.message]
+        return SettingError("\n  ".join(["The server refused the request:", *problems]))
+    if "namespaces" in error.message:
+        name = document["metadata"]["namespace"]
+        return SettingError(f"There is no namespace {name!r}. Create it, or choose another with --namespace.")
+    return SettingError(
+        f"The cluster at {client.connection.server} does not know {API.definition_name}. Install Mooring's definitions "
+        f"there with 'mooring install'."
+    )
+
+
+# -- waiting --------------------------------------------------------------------------------------------------------
+
+
+class NotGranted(SettingError):
+    """The wait ended in another way than was hoped for."""
+
+
+async def until_ready(client: Client, key: ObjectKey, *, told: Told) -> ClusterRequest:
+    """Wait until the request is granted and its cluster is ready; ``told`` hears each step."""
+    before = ""
+    async with contextlib.aclosing(_states(client, key)) as states:
+        async for request in states:
+            if request is None:
+                raise NotGranted(f"The clusterrequest {key} was deleted while it was waited for.")
+            now = standing(request)
+            if now != before:
+                told(now)
+            before = now
+            status = request.status
+            if status is not None and status.phase == RequestPhase.DENIED:
+                raise NotGranted(f"The clusterrequest {key} is denied ({status.reason}). {status.message}".rstrip())
+            if status is not None and status.phase == RequestPhase.GRANTED and is_true(status.conditions, READY):
+                return request
+    raise AssertionError("a watch does not end")  # pragma: no cover
+
+
+async def until_gone(client: Client, key: ObjectKey, uid: str, *, told: Told) -> None:
+    """Wait until the request is gone, its cluster too if it waits for it."""
+    before = ""
+    async with contextlib.aclosing(_states(client, key)) as states:
+        async for request in states:
+            if request is None or request.metadata.uid != uid:
+                return
+            now = standing(request)
+            if now != before:
+                told(now)
+            before = now
+
+
+async def _states(client: Client, key: ObjectKey) -> AsyncGenerator[ClusterRequest | None, None]:
+    """The request as it changes; None when it is not there."""
+    selector = f"metadata.name={key.name}"
+    events = watching(client, REQUESTS, namespace=key.namespace, field_selector=selector)
+    async with contextlib.aclosing(events):
+        async for event in events:
+            match event:
+                case Relisted():
+                    yield next(iter(event.items), None)
+                case Changed():
+                    yield event.object
+                case Deleted():
+                    yield None
+                case Interrupted():
+                    continue
+
+
+def standing(request: ClusterRequest) -> str:
+    """Where it stands, in one line."""
+    status = request.status
+    if request.metadata.deleting:
+        said = status.message or status.reason if status is not None else ""
+        return f"Leaving{f': {said}' if said else ''}"
+    if status is None:
+        return "Pending: no answer yet"
+    if status.phase == RequestPhase.GRANTED:
+        where = f" {status.cluster.namespace}/{status.cluster.name}" if status.cluster is not None else ""
+        ready = found(status.conditions, READY)
+        if ready is not None and ready.status == "True":
+            return f"Granted:{where} is ready"
+        why = f" ({ready.message or ready.reason})" if ready is not None else ""
+        return f"Granted:{where} is not ready yet{why}"
+    return f"{status.phase} ({status.reason}): {status.message}" if status.reason else status.phase
+
+
+@contextlib.asynccontextmanager
+async def patience(seconds: float | None, message: Callable[[], str]) -> AsyncIterator[None]:
+    """A limit to the wait inside of it; with None, there is none."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise NotGranted(message()) from None
+
+
+# -- lifetimes ------------------------------------------------------------------------------------------------------
+
+
+async def extend(client: Client, key: ObjectKey, *, ttl: str = "", by: str = "", now: float) -> tuple[str, float]:
+    """Move the end of a request; the new ttl, and how many seconds are left. ``now`` is in seconds since 1970."""
+    for attempt in range(_ATTEMPTS):
+        request = await request_named(client, key)
+        new = _new_ttl(request, ttl=ttl, by=by, now=now)
+        guard = {"resourceVersion": request.metadata.resource_version}
+        try:
+            patched = await client.patch(
+                REQUESTS, key.name, MergePatch({"metadata": guard, "spec": {"ttl": new}}), namespace=key.namespace
+            )
+        except Conflict:
+            if attempt + 1 == _ATTEMPTS:
+                raise
+            continue
+        left = seconds_left(patched, now)
+        return new, 0.0 if left is None else left
+    raise AssertionError("unreachable")  # pragma: no cover
+
+
+def _new_ttl(request: ClusterRequest, *, ttl: str, by: str, now: float) -> str:
+    name, old = request.metadata.name, request.spec.ttl
+    if request.metadata.deleting:
+        raise SettingError(f"The clusterrequest {name!r} is already being deleted; create a new one.")
+    if by and not old:
+        raise SettingError(f"The clusterrequest {name!r} has no end that could be moved; give it one with --ttl.")
+    new = ttl or duration_text(seconds_of(old) + seconds_of(by))
+    age = now - moment(request.metadata.creation_timestamp)
+    if seconds_of(new) <= age:
+        raise SettingError(
+            f"The clusterrequest {name!r} is {duration_text(age)} old, so that {new} would end it at once: ttl counts "
+            f"from its creation. Give more, or use 'mooring request delete {name}'."
+        )
+    return new
+
+
+def checked_duration(text: str, option: str) -> str:
+    """The text, if it is a length of time that can be asked for."""
+    try:
+        if seconds_of(text) > 0:
+            return text
+    except ValueError as error:
+        raise SettingError(f"{option}: {error}.") from None
+    raise SettingError(f"{option}: {text!r} must be longer than nothing, such as 72h.")
+
+
+def seconds_left(request: ClusterRequest, now: float) -> float | None:
+    """How long until its ttl is over; None if it has none."""
+    if not request.spec.ttl:
+        return None
+    try:
+        return moment(request.metadata.creation_timestamp) + seconds_of(request.spec.ttl) - now
+    except ValueError:
+        return None
+
+
+def moment(timestamp: str) -> float:
+    """A time of the server in seconds since 1970."""
+    from datetime import datetime
+
+    return datetime.fromisoformat(timestamp).timestamp()
+
+
+def duration_text(seconds: float) -> str:
+    """A length of time as Go writes it, to the second: ``96h``, ``1h30m``."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [f"{count}{unit}" for count, unit in ((hours, "h"), (minutes, "m"), (rest, "s")) if count]
+    return "".join(parts) or "0s"

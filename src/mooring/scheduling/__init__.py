@@ -1,0 +1,1 @@
+"""Which cluster a request gets, and why."""
