@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 from bench.bars import keep, table
+from bench.granting import grant, grant_calls, grant_latency, grant_memory
+from bench.planning import plan_
 from bench.reading import watch_burst
 from bench.starting import control_plane, up
 from bench.turning import cache_memory, drain, idle
@@ -24,6 +26,12 @@ BARS = {
     "drain-cpu": drain,
     "idle": idle,
     "cache-memory": cache_memory,
+    "plan": plan_,
+    "grant": grant,
+    "grant-shared": grant,
+    "grant-calls": grant_calls,
+    "grant-latency": grant_latency,
+    "grant-memory": grant_memory,
 }
 
 

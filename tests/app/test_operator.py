@@ -154,7 +154,7 @@ async def test_installing_twice_changes_nothing(admin, control_plane):
     assert all(one["status"] == "False" for one in await eventually(settled) if one["type"] == "Dangling")
     sent = []
     connection = connection_from_document(control_plane.admin_kubeconfig(name="again"))
-    async with Client(connection, heard=lambda verb, code: sent.append((verb, code))) as again:
+    async with Client(connection, heard=lambda verb, code, _: sent.append((verb, code))) as again:
         await install_everything(again)
     assert set(sent) == {("GET", 200)}
     assert len(sent) >= len(everything())

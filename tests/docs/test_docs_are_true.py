@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from mooring.app.purposes import first_purposes
 from mooring.cli.reference import page
+from mooring.scheduling.reasons import Reason
 from mooring.testing import plugin
 from mooring.testing.faults import FaultProxy
 
@@ -75,3 +77,15 @@ def test_the_makefile_words_in_the_pages_exist():
     named = set().union(*(re.findall(r"(?:`|\$ )make ([a-z]+)", path.read_text()) for path in PAGES))
     assert {"up", "test"} <= named
     assert named <= words
+
+
+def test_every_reason_of_scheduling_is_explained():
+    text = (ROOT / "docs/concepts/scheduling.md").read_text()
+    assert not [reason for reason in Reason if f"`{reason}`" not in text]
+
+
+def test_the_traits_of_our_own_purposes_are_known_ones():
+    listed = re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs/reference/traits.md").read_text(), flags=re.M)
+    used = {wish["trait"] for purpose in first_purposes() for wish in purpose["spec"].get("traits", ())}
+    assert used
+    assert used <= set(listed)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from wire_kit import CONFIG_MAPS, NAMESPACES, OURS, ROLES, SERVICE_ACCOUNTS, config_map, tunnelling
 
-from mooring.kube import Apply, Client, Impersonation, JsonPatch, MergePatch, untyped
+from mooring.kube import Apply, Client, Impersonation, JsonPatch, MergePatch, key_of, untyped
 from mooring.kube.credentials import bearer
 from mooring.kube.errors import (
     AlreadyExists,
@@ -253,6 +253,19 @@ async def test_a_list_comes_in_pages_and_whole(kube, namespace):
     assert paged.items == whole.items
     one = await kube.get(CONFIG_MAPS, "n3", namespace=namespace)
     assert one in whole.items  # with kind and apiVersion, as a get has them
+
+
+async def test_a_list_gives_back_what_its_reader_has_where_that_is_equal(kube, namespace):
+    for index in range(5):
+        await kube.create(CONFIG_MAPS, config_map(f"n{index}", namespace))
+    had = {key_of(one): one for one in (await kube.list(CONFIG_MAPS, namespace=namespace, label_selector=OURS)).items}
+    await kube.patch(CONFIG_MAPS, "n1", MergePatch({"data": {"k": "v"}}), namespace=namespace)
+    await kube.delete(CONFIG_MAPS, "n2", namespace=namespace)
+    await kube.create(CONFIG_MAPS, config_map("new", namespace))
+    again = await kube.list(CONFIG_MAPS, namespace=namespace, label_selector=OURS, page=2, known=had.get)
+    assert [one["metadata"]["name"] for one in again.items] == ["n0", "n1", "n3", "n4", "new"]
+    assert [one is had.get(key_of(one)) for one in again.items] == [True, False, True, True, False]
+    assert again.items[1]["data"] == {"k": "v"}
 
 
 async def test_selectors_are_sent_as_they_are(kube, namespace):

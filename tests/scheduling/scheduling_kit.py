@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from mooring.api.access import AccessRequest
 from mooring.api.claims import claims_on
 from mooring.api.clusters import Cluster, ClusterProfile
+from mooring.api.conditions import found
 from mooring.api.marks import REQUEST_FINALIZER
 from mooring.api.providers import ClusterProvider
 from mooring.api.purposes import Purpose, TraitEquivalence
@@ -20,6 +21,7 @@ from mooring.api.requests import ClusterRequest, ClusterRequestGrant
 from mooring.kube import Client, Connection, MergePatch, ObjectKey, key_of, typed
 from mooring.kube.errors import NotFound
 from mooring.runtime import Manager
+from mooring.runtime.recorder import EVENTS
 from mooring.scheduling.configuration import DEFAULT_CONFIGURATION
 from mooring.scheduling.controllers import add_scheduling
 from mooring.testing.builders import NAMESPACES, an_object, namespace_object
@@ -144,6 +146,36 @@ class World:
         where = (namespace or self.namespace) if kind.API.namespaced else None
         return await self.kube.patch(typed(kind), name, MergePatch(body), namespace=where, subresource=subresource)
 
+    async def strip(self, kind, name, *, namespace=None):
+        """Take all finalizers away, as somebody with rights and no patience does."""
+        return await self.patch(kind, name, {"metadata": {"finalizers": None}}, namespace=namespace)
+
+    async def remove_by_force(self, kind, name, *, namespace=None):
+        """The object is gone afterwards, whoever held it. One that is made anew meanwhile is another."""
+        before = await self.get(kind, name, namespace)
+        await self.delete(kind, name, namespace)
+
+        async def is_gone():
+            there = await self.get(kind, name, namespace)
+            if there is None or there.metadata.uid != before.metadata.uid:
+                return True
+            with contextlib.suppress(NotFound):
+                await self.strip(kind, name, namespace=namespace)
+            return False
+
+        await until(is_gone, f"{name} is gone")
+
+    async def told(self, regarding, reason):
+        """The event with this reason about an object, once it is written."""
+        where = regarding.metadata.namespace
+
+        async def there():
+            events = (await self.kube.list(EVENTS, namespace=where)).items
+            found = [one for one in events if one["reason"] == reason]
+            return next((one for one in found if one["regarding"]["uid"] == regarding.metadata.uid), None)
+
+        return await until(there, f"an event {reason} about {regarding.metadata.name} is written")
+
     async def set_ready(self, name, status="True", *, namespace=None, reason="Told", message="as the test says"):
         """Play the provider: say how a cluster is."""
         condition = {
@@ -224,6 +256,25 @@ async def scheduling(connection, *, configuration=DEFAULT_CONFIGURATION, clock=N
             manager.stop()
             async with asyncio.timeout(PATIENCE):
                 await task
+
+
+async def heard(manager: Manager, *things) -> None:
+    """Wait until the scheduler knows these objects as they are here (or later), and has done what it will do."""
+    for thing in things:
+        store = manager.store(typed(type(thing)))
+
+        def is_known(store=store, thing=thing):
+            known = store.get(key_of(thing))
+            wanted = int(thing.metadata.resource_version)
+            return known is not None and int(known.metadata.resource_version) >= wanted
+
+        await until(is_known, f"the scheduler has heard of {thing.metadata.name}")
+    await quiet(manager)
+
+
+def condition(thing, kind):
+    """A condition of an object; None if it has none of this type."""
+    return None if thing.status is None else found(thing.status.conditions, kind)
 
 
 async def quiet(manager: Manager) -> None:

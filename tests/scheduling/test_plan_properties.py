@@ -72,7 +72,7 @@ class World:
 
     def shuffled(self, by: random.Random) -> World:
         lists = (self.purposes, self.profiles, self.equivalences, self.providers, self.clusters)
-        return World(*(by.sample(one, len(one)) for one in lists), configuration=self.configuration)  # type: ignore[arg-type]
+        return World(*(by.sample(one, len(one)) for one in lists), configuration=self.configuration)
 
 
 NAMES = st.sampled_from(["p", "q", "r"])
@@ -245,7 +245,7 @@ def judge(wishes: Iterable[TraitWish], has: frozenset[str]) -> int | None:
 
 
 def brute_force(world: World, request: ClusterRequest) -> tuple[str, Any]:
-    """``("take", the keys of which one is taken, best first)``, ``("make", (key, profile, version))`` or ``("no", reason)``."""
+    """``("take", keys of which one is taken)``, ``("make", (key, profile, version))`` or ``("no", reason)``."""
     specs = {one.metadata.name: one.spec for one in world.purposes}
     names = request.spec.all_purposes
     if any(name not in specs for name in names):
@@ -276,7 +276,7 @@ def brute_force(world: World, request: ClusterRequest) -> tuple[str, Any]:
     def running(one: Cluster) -> str:
         return one.metadata.labels.get(KUBERNETES_VERSION_LABEL) or one.spec.kubernetes.version
 
-    fitting: list[tuple[tuple[Any, ...], Cluster]] = []
+    fitting: list[tuple[tuple[bool, bool, int], int, ObjectKey]] = []
     for one in world.clusters:
         count = len(claimants(one.metadata))
         warm = bool(one.metadata.labels.get(WARM_LABEL)) and not count
@@ -296,11 +296,10 @@ def brute_force(world: World, request: ClusterRequest) -> tuple[str, Any]:
         ):
             continue
         order = {Strategy.BALANCED: count, Strategy.PACKED: -count}.get(strategy, 0)
-        fitting.append(((warm, not is_healthy(one), -points), (order, key_of(one)), one))  # type: ignore[arg-type]
+        fitting.append(((warm, not is_healthy(one), -points), order, key_of(one)))
     if fitting:
         best = min(rank for rank, *_ in fitting)
-        group = sorted((order, key_of(one)) for rank, order, one in fitting if rank == best)  # type: ignore[misc]
-        keys = [key for _, key in group]
+        keys = [key for _, key in sorted((order, key) for rank, order, key in fitting if rank == best)]
         return "take", set(keys) if strategy is Strategy.RANDOM and not best[0] else {keys[0]}
 
     if len(profile_names) > 1 or len(namespaces) > 1:

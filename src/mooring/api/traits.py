@@ -23,6 +23,9 @@ _ONE_WISH = Rule(
 # Further down, the rules for the largest tree that fits would cost more than the server grants a definition.
 _RULES_DOWN_TO = 3
 
+# A cluster that has an API and no nodes. All known traits: docs/reference/traits.md.
+WORKERLESS = "cluster.openmcp.cloud/workerless"
+
 WISHES_AT_MOST = 64
 ALTERNATIVES_AT_MOST = 16
 

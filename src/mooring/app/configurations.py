@@ -8,7 +8,7 @@ good configuration stays: a slip in a file never takes purposes away from runnin
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,6 +23,7 @@ from mooring.kube import (
     Client,
     Connection,
     Deleted,
+    Event,
     Interrupted,
     Object,
     ObjectKey,
@@ -191,11 +192,13 @@ class ConfigurationMap(_Changing):
 
     async def watch(self, told: Told) -> None:
         await self.first()
-        where = {"namespace": self._key.namespace, "field_selector": f"metadata.name={self._key.name}"}
-        async with (
-            Client(self._connection) as client,
-            contextlib.aclosing(watching(client, CONFIG_MAPS, **where)) as events,
-        ):
+        only = f"metadata.name={self._key.name}"
+        async with Client(self._connection) as client:
+            events = watching(client, CONFIG_MAPS, namespace=self._key.namespace, field_selector=only)
+            await self._follow(events, told)
+
+    async def _follow(self, events: AsyncGenerator[Event[Object], None], told: Told) -> None:
+        async with contextlib.aclosing(events):
             async for event in events:
                 match event:
                     case Relisted():

@@ -15,7 +15,18 @@ from mooring.api.requests import ClusterRequest, RequestPhase
 from mooring.app.configuration_texts import BadText, Text, documents_of
 from mooring.app.explaining import REQUESTS, request_named, seen
 from mooring.app.settings import SettingError
-from mooring.kube import Changed, Client, Deleted, Interrupted, MergePatch, ObjectKey, Relisted, untyped, watching
+from mooring.kube import (
+    Changed,
+    Client,
+    Deleted,
+    Interrupted,
+    MergePatch,
+    ObjectKey,
+    Relisted,
+    key_of,
+    untyped,
+    watching,
+)
 from mooring.kube.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
 from mooring.scheduling.configuration import DEFAULT_CONFIGURATION, Configuration
 from mooring.scheduling.story import Story, story
@@ -108,7 +119,7 @@ async def foretold(client: Client, document: Document, configuration: Configurat
     except (AlreadyExists, Invalid, NotFound) as error:
         raise _refused(client, document, error) from None
     landscape = await seen(client, configuration)
-    return story(checked, landscape.catalogue, landscape.fleet)
+    return story(checked, landscape.catalogue, landscape.fleet, on_paper=True)
 
 
 def _taken(document: Document) -> SettingError:
@@ -129,10 +140,35 @@ def _refused(client: Client, document: Document, error: ApiError) -> SettingErro
     if "namespaces" in error.message:
         name = document["metadata"]["namespace"]
         return SettingError(f"There is no namespace {name!r}. Create it, or choose another with --namespace.")
+    return _not_installed(client)
+
+
+def _not_installed(client: Client) -> SettingError:
     return SettingError(
         f"The cluster at {client.connection.server} does not know {API.definition_name}. Install Mooring's definitions "
         f"there with 'mooring install'."
     )
+
+
+async def listed_plainly(client: Client, namespace: str | None) -> list[Document]:
+    """All requests of a namespace, or of all, by name."""
+    try:
+        listing = await client.list(PLAIN_REQUESTS, namespace=namespace)
+    except NotFound:
+        raise _not_installed(client) from None
+    # The items of a list come without what they are.
+    whole: list[Document] = [{"apiVersion": API.api_version, "kind": API.kind, **one} for one in listing.items]
+    return sorted(whole, key=key_of)
+
+
+async def delete(client: Client, key: ObjectKey) -> str:
+    """Delete a request; its uid if it stays for a while, nothing if it is gone."""
+    request = await request_named(client, key)
+    try:
+        left = await client.delete(REQUESTS, key.name, namespace=key.namespace, uid=request.metadata.uid)
+    except (NotFound, Conflict):  # somebody else was faster
+        return ""
+    return "" if left is None else left.metadata.uid
 
 
 # -- waiting --------------------------------------------------------------------------------------------------------
@@ -142,17 +178,12 @@ class NotGranted(SettingError):
     """The wait ended in another way than was hoped for."""
 
 
-async def until_ready(client: Client, key: ObjectKey, *, told: Told) -> ClusterRequest:
+async def until_ready(client: Client, key: ObjectKey, uid: str, *, told: Told) -> ClusterRequest:
     """Wait until the request is granted and its cluster is ready; ``told`` hears each step."""
-    before = ""
-    async with contextlib.aclosing(_states(client, key)) as states:
+    async with contextlib.aclosing(_states(client, key, uid, told)) as states:
         async for request in states:
             if request is None:
                 raise NotGranted(f"The clusterrequest {key} was deleted while it was waited for.")
-            now = standing(request)
-            if now != before:
-                told(now)
-            before = now
             status = request.status
             if status is not None and status.phase == RequestPhase.DENIED:
                 raise NotGranted(f"The clusterrequest {key} is denied ({status.reason}). {status.message}".rstrip())
@@ -163,32 +194,40 @@ async def until_ready(client: Client, key: ObjectKey, *, told: Told) -> ClusterR
 
 async def until_gone(client: Client, key: ObjectKey, uid: str, *, told: Told) -> None:
     """Wait until the request is gone, its cluster too if it waits for it."""
-    before = ""
-    async with contextlib.aclosing(_states(client, key)) as states:
+    async with contextlib.aclosing(_states(client, key, uid, told)) as states:
         async for request in states:
-            if request is None or request.metadata.uid != uid:
+            if request is None:
                 return
+
+
+async def _states(client: Client, key: ObjectKey, uid: str, told: Told) -> AsyncGenerator[ClusterRequest | None, None]:
+    """The request as it changes; None when it is gone. ``told`` hears where it stands, whenever that changes."""
+    selector = f"metadata.name={key.name}"
+    before = ""
+    async with contextlib.aclosing(
+        watching(client, REQUESTS, namespace=key.namespace, field_selector=selector)
+    ) as events:
+        async for event in events:
+            match event:
+                case Relisted():
+                    request = next(iter(event.items), None)
+                case Changed():
+                    request = event.object
+                case Deleted():
+                    request = None
+                case Interrupted():
+                    told(f"The server cannot be asked at the moment: {event.error}")
+                    continue
+                case _:
+                    continue
+            if request is None or request.metadata.uid != uid:
+                yield None
+                continue
             now = standing(request)
             if now != before:
                 told(now)
             before = now
-
-
-async def _states(client: Client, key: ObjectKey) -> AsyncGenerator[ClusterRequest | None, None]:
-    """The request as it changes; None when it is not there."""
-    selector = f"metadata.name={key.name}"
-    events = watching(client, REQUESTS, namespace=key.namespace, field_selector=selector)
-    async with contextlib.aclosing(events):
-        async for event in events:
-            match event:
-                case Relisted():
-                    yield next(iter(event.items), None)
-                case Changed():
-                    yield event.object
-                case Deleted():
-                    yield None
-                case Interrupted():
-                    continue
+            yield request
 
 
 def standing(request: ClusterRequest) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from mooring import __version__
-from mooring.cli import binaries, crds, landscapes, operator
+from mooring.cli import binaries, crds, landscapes, operator, requests, simulate, why
 from mooring.cli.failures import tell
 
 app = typer.Typer(
@@ -22,7 +22,8 @@ app = typer.Typer(
 )
 app.add_typer(binaries.app, name="binaries")
 landscapes.register(app)
-for word in (operator.install, operator.run, crds.crds):
+app.add_typer(requests.app, name="request")
+for word in (why.why, simulate.simulate, operator.install, operator.run, crds.crds):
     app.command()(word)
 
 

@@ -20,12 +20,16 @@ def simulate(
     ],
     explain: Annotated[
         list[str] | None,
-        typer.Option("--explain", help="Tell the whole story of this request: NAME or NAMESPACE/NAME. Can be repeated."),
+        typer.Option(
+            "--explain", help="Tell the whole story of this request: NAME or NAMESPACE/NAME. Can be repeated."
+        ),
     ] = None,
     config: ConfigOption = None,
     output: TellingOption = Telling.TEXT,
 ) -> None:
-    """Replay requests without any API server, and show who would get what: try a purpose before you change it.
+    """Answer requests on paper, without any server.
+
+    Shows who would get what: try a purpose here before you change it.
 
     The files hold ClusterRequests, Purposes, ClusterProfiles, Clusters, TraitEquivalences and ClusterProviders, as
     'kubectl get -o yaml' prints them. Requests are answered one after another, in the order of the files, and each

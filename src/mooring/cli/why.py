@@ -66,10 +66,12 @@ def why(
     landscape: LandscapeOption = "default",
     directory: DirectoryOption = None,
 ) -> None:
-    """Tell why a request got the cluster it got, or why it waits: 'mooring why clusterrequest/web -n shop'.
+    """Tell why a request got its cluster, or why it waits.
 
-    What was asked once its purposes have had their say, each cluster and profile with the one reason it was taken or
-    passed over, the decision, and what would have to change. Nothing is written.
+    For example: 'mooring why clusterrequest/web -n shop'.
+
+    Tells what was asked once its purposes have had their say, each cluster and profile with the one reason it was
+    taken or passed over, the decision, and what would have to change. Nothing is written.
     """
     import asyncio
 

@@ -52,6 +52,7 @@ def api_server_program(
     etcd_ca: Path,
     etcd_prefix: str,
     extra: Mapping[str, str],
+    environment: Mapping[str, str],
 ) -> Program:
     pki = directory / "pki"
     flags = {
@@ -79,10 +80,12 @@ def api_server_program(
         # Without it, one open watch keeps the server from ending until it is killed.
         "shutdown-watch-termination-grace-period": "1s",
     }
-    return _program(API_SERVER, directory, executable, flags | dict(extra))
+    return _program(API_SERVER, directory, executable, flags | dict(extra), environment)
 
 
-def controller_manager_program(*, directory: Path, executable: Path, port: int, kubeconfig: Path) -> Program:
+def controller_manager_program(
+    *, directory: Path, executable: Path, port: int, kubeconfig: Path, environment: Mapping[str, str]
+) -> Program:
     pki = directory / "pki"
     flags = {
         "bind-address": LOOPBACK,
@@ -103,11 +106,22 @@ def controller_manager_program(*, directory: Path, executable: Path, port: int, 
     }
     # It reads its kubeconfig once: another port of the API server, or a renewed certificate, takes another process.
     inputs = (read_private(kubeconfig).decode(errors="replace"),)
-    return _program(CONTROLLER_MANAGER, directory, executable, flags, inputs)
+    return _program(CONTROLLER_MANAGER, directory, executable, flags, environment, inputs)
 
 
 def _program(
-    name: str, directory: Path, executable: Path, flags: Mapping[str, str], inputs: tuple[str, ...] = ()
+    name: str,
+    directory: Path,
+    executable: Path,
+    flags: Mapping[str, str],
+    environment: Mapping[str, str],
+    inputs: tuple[str, ...] = (),
 ) -> Program:
-    arguments = tuple(f"--{flag}={value}" for flag, value in flags.items())
-    return Program(name=name, executable=executable, arguments=arguments, directory=directory, inputs=inputs)
+    return Program(
+        name=name,
+        executable=executable,
+        arguments=tuple(f"--{flag}={value}" for flag, value in flags.items()),
+        directory=directory,
+        inputs=inputs,
+        environment=tuple(environment.items()),
+    )

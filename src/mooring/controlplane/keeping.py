@@ -59,12 +59,18 @@ class Keeper:
         self._replace(child or program.start())
         return self.child
 
-    async def keep(self, on_restart: Callable[[], None] = lambda: None) -> None:
-        """Start it again whenever it dies, at growing intervals. Runs until cancelled."""
+    async def keep(
+        self, on_restart: Callable[[], None] = lambda: None, on_exit: Callable[[str], None] = lambda how: None
+    ) -> None:
+        """Start it again whenever it dies, at growing intervals. Runs until cancelled.
+
+        ``on_exit`` hears at once how it ended, ``on_restart`` that it was started again.
+        """
         pause, restarts = _FIRST_PAUSE, self.child.record.restarts
         while True:
             how = await self.child.exited()
             log.warning("%s %s; starting it again", self.name, how)
+            on_exit(how)
             if time.time() - self.child.record.started > _STABLE:
                 pause = _FIRST_PAUSE
             restarts += 1
@@ -78,11 +84,11 @@ class Keeper:
         if self.child.record.fingerprint != self._prepare().fingerprint:
             self.child.signal(signal.SIGTERM)
 
-    async def stop(self) -> None:
+    async def stop(self, *, grace: float = GRACE) -> None:
         """Stop the program, whoever started it."""
         child, self._child = self._child or self._found(), None
         while child is not None:
-            await child.stop()
+            await child.stop(grace=grace)
             child.release()
             child = self._found()
 

@@ -57,6 +57,8 @@ class Landscape:
         self.etcd = Etcd(self.directory / "etcd", self.binaries.path("etcd"))
         self._etcd_keeper = Keeper("etcd", self.etcd.directory, self.etcd.prepare)
         self._platform: ControlPlane | None = None
+        # Control planes that somebody keeps beside the platform: they hear when etcd has moved.
+        self.kept: set[ControlPlane] = set()
 
     # -- what it is ---------------------------------------------------------------------------------------------
 
@@ -81,13 +83,13 @@ class Landscape:
             self._platform = self.control_plane(read_state(self._birth_file, Birth).platform)
         return self._platform
 
-    def control_plane(self, identity: str) -> ControlPlane:
-        """A control plane of this landscape, there already or still to be started."""
-        executables = Executables(
+    def control_plane(self, identity: str, executables: Executables | None = None) -> ControlPlane:
+        """A control plane of this landscape, there already or still to be started; by itself, of the same version."""
+        own = Executables(
             api_server=self.binaries.path("kube-apiserver"),
             controller_manager=self.binaries.path("kube-controller-manager"),
         )
-        return ControlPlane(self.directory / "clusters" / identity, identity, executables, self.etcd)
+        return ControlPlane(self.directory / "clusters" / identity, identity, executables or own, self.etcd)
 
     @property
     def context(self) -> str:
@@ -157,8 +159,12 @@ class Landscape:
             self._refresh_kubeconfig()
             moved()
 
+        def etcd_restarted() -> None:
+            for plane in (self.platform, *self.kept):
+                plane.api_server.renew()
+
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._etcd_keeper.keep(on_restart=self.platform.api_server.renew))
+            group.create_task(self._etcd_keeper.keep(on_restart=etcd_restarted))
             group.create_task(self.platform.keep(on_restart=restarted))
 
     async def stop(self) -> None:

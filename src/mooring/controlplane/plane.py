@@ -7,7 +7,10 @@ nothing it holds opens another. The platform of a landscape is one; the local pr
 from __future__ import annotations
 
 import asyncio
+import base64
 import datetime
+import hashlib
+import http.client
 import secrets
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -37,7 +40,7 @@ from mooring.controlplane.files import (
 from mooring.controlplane.keeping import Keeper, trying_ports, until_well
 from mooring.controlplane.ports import LOOPBACK
 from mooring.controlplane.probes import Prober
-from mooring.controlplane.processes import Program, is_locked, program_of
+from mooring.controlplane.processes import GRACE, Program, is_locked, program_of
 
 ADMIN_LIFETIME = datetime.timedelta(hours=1)
 
@@ -78,6 +81,7 @@ class ControlPlane:
     executables: Executables
     etcd: Etcd
     api_server_flags: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)  # of both processes, beside what every child sees
 
     def __post_init__(self) -> None:
         self.api_server = Keeper(API_SERVER, self.directory, self._prepare_api_server)
@@ -183,6 +187,23 @@ class ControlPlane:
             prober.close()
         await served()
 
+    async def version(self) -> str:
+        """What the API server says that it is, such as ``v1.36.4``; empty if it does not answer."""
+        prober = self._prober()
+        try:
+            answer = await prober.ask("GET", "/version")
+        finally:
+            prober.close()
+        return _told_version(answer.body) if answer is not None and answer.code == http.client.OK else ""
+
+    async def is_managed(self) -> bool:
+        """Whether the controller manager says, now, that it is healthy."""
+        prober = Prober(self.ports.controller_manager, self.ca)
+        try:
+            return await prober.is_well("/healthz")
+        finally:
+            prober.close()
+
     async def is_ready(self) -> bool:
         """Whether the API server says, now, that it is ready and the controller manager has been at work."""
         if not self.was_prepared:
@@ -193,22 +214,30 @@ class ControlPlane:
         finally:
             prober.close()
 
-    async def keep(self, on_restart: Callable[[], None] = lambda: None) -> None:
-        """Restart what dies. Runs until cancelled. ``on_restart`` hears of a new API server: its port may be, too."""
+    async def keep(
+        self,
+        on_restart: Callable[[], None] = lambda: None,
+        on_exit: Callable[[str, str], None] = lambda program, how: None,
+    ) -> None:
+        """Restart what dies. Runs until cancelled.
+
+        ``on_restart`` hears of a new API server: its port may be, too. ``on_exit`` hears at once which program ended
+        and how.
+        """
 
         def restarted() -> None:
             self.controller_manager.renew()
             on_restart()
 
         async with asyncio.TaskGroup() as group:
-            group.create_task(self.api_server.keep(on_restart=restarted))
-            group.create_task(self.controller_manager.keep())
+            group.create_task(self.api_server.keep(restarted, lambda how: on_exit(API_SERVER, how)))
+            group.create_task(self.controller_manager.keep(on_exit=lambda how: on_exit(CONTROLLER_MANAGER, how)))
 
-    async def stop(self) -> None:
+    async def stop(self, *, grace: float = GRACE) -> None:
         """Stop both processes; the data stays."""
         if self.directory.exists():
-            await self.controller_manager.stop()
-            await self.api_server.stop()
+            await self.controller_manager.stop(grace=grace)
+            await self.api_server.stop(grace=grace)
 
     def programs(self) -> tuple[Program, Program]:
         """How the two of a prepared control plane are run."""
@@ -225,7 +254,7 @@ class ControlPlane:
 
     async def delete(self) -> None:
         """Everything: processes, keys, etcd user and role, directory. Stopped halfway, it can be done again."""
-        await self.stop()
+        await self.stop(grace=0)  # there is nothing that it could still save
         await self.etcd.remove_tenant(self.identity)
         await asyncio.to_thread(remove_tree, self.directory)
 
@@ -305,6 +334,7 @@ class ControlPlane:
             etcd_ca=self.etcd.ca_file,
             etcd_prefix=f"/{self.identity}",
             extra=self.api_server_flags,
+            environment=self.environment,
         )
 
     def _controller_manager_program(self) -> Program:
@@ -313,9 +343,22 @@ class ControlPlane:
             executable=self.executables.controller_manager,
             port=self.ports.controller_manager,
             kubeconfig=self.directory / f"{CONTROLLER_MANAGER}.kubeconfig",
+            environment=self.environment,
         )
+
+
+def _told_version(body: bytes) -> str:
+    try:
+        return str(msgspec.json.decode(body, type=dict[str, Any]).get("gitVersion", ""))
+    except msgspec.DecodeError:
+        return ""
 
 
 def new_identity() -> str:
     """A name for a control plane inside its landscape: a directory, an etcd user and a key prefix."""
     return "".join(secrets.choice(_ID_LETTERS) for _ in range(_ID_LENGTH))
+
+
+def identity_for(uid: str) -> str:
+    """The same, always the same one for the object of this uid."""
+    return base64.b32encode(hashlib.sha256(uid.encode()).digest()).decode("ascii").lower()[:_ID_LENGTH]

@@ -126,6 +126,7 @@ class Program:
     arguments: tuple[str, ...]
     directory: Path
     inputs: tuple[str, ...] = ()  # what it reads besides its arguments and must be restarted for
+    environment: tuple[tuple[str, str], ...] = ()  # beside what every child sees
 
     @property
     def log(self) -> Path:
@@ -142,7 +143,8 @@ class Program:
     @property
     def fingerprint(self) -> str:
         """Changes when a running child would have to be replaced."""
-        text = "\0".join((str(self.executable), *self.arguments, *self.inputs))
+        variables = (f"{name}={value}" for name, value in self.environment)
+        text = "\0".join((str(self.executable), *self.arguments, *self.inputs, *variables))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def start(self, *, restarts: int = 0, last_exit: str = "") -> Child:
@@ -238,6 +240,7 @@ class Program:
                 self.executable,
                 [str(self.executable), *self.arguments],
                 {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+                | dict(self.environment)
                 | {_FINGERPRINT: self.fingerprint},
                 file_actions=[
                     (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),

@@ -21,7 +21,7 @@ from mooring.kube.decoding import decoders_for
 from mooring.kube.discovery import Discovery
 from mooring.kube.errors import BadAnswer, InvalidName
 from mooring.kube.events import Undecodable
-from mooring.kube.lists import PAGE, Listing, collect
+from mooring.kube.lists import PAGE, Known, Listing, collect
 from mooring.kube.objects import key_of
 from mooring.kube.patch import Apply, Patch
 from mooring.kube.resources import Object, Resource
@@ -95,11 +95,12 @@ class Client:
         field_selector: str | None = None,
         page: int = PAGE,
         whole: bool = True,
+        known: Known[T] | None = None,
     ) -> Listing[T]:
         """All of them, read consistently, page by page. Without a namespace: of all namespaces.
 
         An object that does not read as `decode_as` is an error; with `whole` False it is left out and told in
-        the listing's `undecodable`.
+        the listing's `undecodable`. What `known` has under an object's key stands for it where it is equal.
         """
         path = resource.path(namespace=namespace)
 
@@ -112,7 +113,7 @@ class Client:
             }
             return await self._transport.send(Call("GET", path, query(asked), accept=_accepted(resource, "List")))
 
-        listing = await collect(fetch, resource, path=path, page=page)
+        listing = await collect(fetch, resource, path=path, page=page, known=known)
         if whole and listing.undecodable:
             raise BadAnswer(_misfits(resource, listing.undecodable), verb="GET", path=path)
         return listing

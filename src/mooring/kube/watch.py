@@ -48,6 +48,7 @@ from mooring.kube.events import (
     Undecodable,
     Wire,
 )
+from mooring.kube.lists import Known
 from mooring.kube.objects import revision_of
 from mooring.kube.resources import Resource
 from mooring.kube.streams import Blocks
@@ -68,13 +69,15 @@ async def watching(
     namespace: str | None = None,
     label_selector: str | None = None,
     field_selector: str | None = None,
+    known: Known[T] | None = None,
 ) -> AsyncGenerator[Event[T], None]:
     """The events of a collection, without end; the first (unless an `Interrupted`) is a `Relisted`.
 
     Raises only what waiting cannot mend: a selector that is none, a kind that cannot be watched. A reader
-    that stops early closes it: `async with contextlib.aclosing(watching(...)) as events`.
+    that stops early closes it: `async with contextlib.aclosing(watching(...)) as events`. A reader that says what
+    it has (`known`) gets that back in a `Relisted`, where it is equal, and so never holds everything twice.
     """
-    watch = _Watch(client, resource, namespace, label_selector, field_selector)
+    watch = _Watch(client, resource, namespace, label_selector, field_selector, known)
     backoff = Backoff(first=0.1, longest=30.0)
     while True:
         try:
@@ -115,11 +118,13 @@ class _Watch(Generic[T]):
         namespace: str | None,
         label_selector: str | None,
         field_selector: str | None,
+        known: Known[T] | None,
     ) -> None:
         self._client = client
         self._resource = resource
         self._namespace = namespace
         self._selectors: _Selectors = {"label_selector": label_selector, "field_selector": field_selector}
+        self._known = known
         self._path = resource.path(namespace=namespace)
         self._decoders = decoders_for(resource)
         self._revision = ""  # empty: only a list can tell where to go on
@@ -136,7 +141,9 @@ class _Watch(Generic[T]):
 
     async def listed(self) -> Relisted[T]:
         asked = time.monotonic()
-        listing = await self._client.list(self._resource, namespace=self._namespace, whole=False, **self._selectors)
+        listing = await self._client.list(
+            self._resource, namespace=self._namespace, whole=False, known=self._known, **self._selectors
+        )
         self._revision, self._doubtful = listing.resource_version, False
         return Relisted(listing.items, listing.resource_version, listing.undecodable, asked)
 
@@ -217,9 +224,12 @@ class _Watch(Generic[T]):
             self._revision = ""  # it was away: see above
 
     async def _server_revision(self) -> str:
-        # One try only: if it takes more, the server was away, and a list is due anyway.
+        # With the same selectors, since we may not be allowed to ask for more. One try only: if it takes more, the
+        # server was away, and a list is due anyway.
+        labels, fields = self._selectors["label_selector"], self._selectors["field_selector"]
+        parameters = {"limit": 1, "labelSelector": labels or None, "fieldSelector": fields or None}
         body = await self._client.raw(
-            "GET", self._path, parameters={"limit": 1}, accept="application/json", patiently=False
+            "GET", self._path, parameters=parameters, accept="application/json", patiently=False
         )
         try:
             return msgspec.json.decode(body, type=_Revised).metadata.resource_version

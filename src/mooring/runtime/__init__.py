@@ -8,7 +8,7 @@ from mooring.runtime.clock import Clock, SystemClock, Timer
 from mooring.runtime.controller import Controller, Source, own_key
 from mooring.runtime.leader import Leader, LeadershipLost, LeaseSettings, NotLeader
 from mooring.runtime.manager import Manager
-from mooring.runtime.reconcile import Outcome, Reconciler, Terminal
+from mooring.runtime.reconcile import Outcome, Reconciler, Terminal, TryAgain
 from mooring.runtime.recorder import Recorder
 from mooring.runtime.store import Store
 from mooring.runtime.writing import Writer, merge_patch, with_finalizer, without_finalizer
@@ -29,6 +29,7 @@ __all__ = [
     "SystemClock",
     "Terminal",
     "Timer",
+    "TryAgain",
     "Writer",
     "merge_patch",
     "own_key",

@@ -22,7 +22,7 @@ from mooring.runtime.leader import NotLeader
 from mooring.runtime.metrics import Metrics
 from mooring.runtime.predicates import Predicate, anything, is_ignored
 from mooring.runtime.queue import Queue, QueueClosed
-from mooring.runtime.reconcile import Outcome, Reconciler, Terminal
+from mooring.runtime.reconcile import Outcome, Reconciler, Terminal, TryAgain
 from mooring.runtime.store import Store
 
 T = TypeVar("T")
@@ -149,8 +149,8 @@ class Controller:
             return _ended(queue, key, outcome)
 
     def _tell(self, error: Exception, pause: float) -> None:
-        if isinstance(error, Conflict):
-            log.debug("somebody was faster; looking again", pause=pause)
+        if isinstance(error, Conflict | TryAgain):
+            log.debug("looking again", reason=str(error), pause=pause)
         elif isinstance(error, KubeError):
             log.warning("the API server did not do it; trying again", error=str(error), pause=pause)
         else:

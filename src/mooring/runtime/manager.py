@@ -222,6 +222,7 @@ class Manager:
             namespace=scope.namespace,
             label_selector=scope.label_selector,
             field_selector=scope.field_selector,
+            known=watched.store.get,
         )
         async with contextlib.aclosing(events):
             async for event in events:

@@ -28,6 +28,10 @@ class Outcome:
         return cls(max(0.0, after))
 
 
+class TryAgain(Exception):
+    """Not now, and no fault of anybody: look again, later and later. The message is for those who debug."""
+
+
 class Terminal(Exception):
     """Trying again would not help: wait until something changes. The message is for the log."""
 
@@ -35,7 +39,7 @@ class Terminal(Exception):
 class Reconciler(Protocol):
     """A controller's decision. Called for one key at a time, never twice at once for the same one.
 
-    Raising means: try again, later and later. :class:`Terminal` means: don't.
+    Raising means: try again, later and later; :class:`TryAgain` says so without alarm. :class:`Terminal` means: don't.
     """
 
     async def reconcile(self, key: ObjectKey) -> Outcome: ...

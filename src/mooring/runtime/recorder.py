@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 EVENTS = untyped(group="events.k8s.io", version="v1", plural="events", kind="Event")
 
-_BACKLOG = 10_000  # with one writer, so that news never takes the server's time from deeds
+_BACKLOG = 1_000  # with one writer: in a storm, news must not take the server's time from deeds
 _SAME_STORY = 360.0  # seconds in which the same news is a repetition
 _TELL_REPETITIONS = 60.0  # at most one write per story and minute
 _LONGEST_NOTE = 1_024  # bytes: the server's limits

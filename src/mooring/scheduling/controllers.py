@@ -12,10 +12,10 @@ from mooring.runtime import Controller, Manager, Source
 from mooring.scheduling.configuration import DEFAULT_CONFIGURATION, Configuration
 from mooring.scheduling.desk import Desk
 from mooring.scheduling.reconciler import RequestReconciler
-from mooring.scheduling.seen import Seen
+from mooring.scheduling.seen import Seen, WaitsFor
 from mooring.scheduling.stale import StaleClaims
-from mooring.scheduling.wakes import Wakes, access_to_request, by_cluster_left, grant_to_request, request_asks
-from mooring.scheduling.warm import WarmClusters, purpose_key, rules_to_purposes, warm_cluster_to_purpose
+from mooring.scheduling.wakes import Wakes, access_to_request, grant_to_request, request_asks
+from mooring.scheduling.warm import WarmClusters, cluster_to_purposes, purpose_key, rules_to_purposes
 
 WORKERS = 32
 
@@ -42,7 +42,6 @@ def add_scheduling(
     ``home`` is the namespace of warm clusters whose purpose names none.
     """
     seen = Seen(manager, configuration)
-    seen.requests.index("leaving", by_cluster_left)
     desk, wakes = Desk(manager.client, seen), Wakes(seen)
     rules = [Source(store=store, keys=wakes.rules_to_requests) for store in seen.rules]
     requests = Controller(
@@ -67,12 +66,18 @@ def add_scheduling(
         WarmClusters(manager, seen, home=home),
         [
             Source(store=seen.purposes),
-            Source(store=seen.clusters, keys=warm_cluster_to_purpose),
+            Source(store=seen.clusters, keys=cluster_to_purposes(seen)),
             *(Source(store=store, keys=rules_to_purposes(seen)) for store in (seen.profiles, seen.equivalences)),
         ],
     )
     for controller in (requests, stale, warm):
         manager.add(controller)
+
+    def wake_for_seat() -> None:
+        for key in seen.waiting_for(WaitsFor.CLUSTERS):
+            requests.enqueue(key)
+
+    seen.seat_fell_free = wake_for_seat
 
     def configure(new: Configuration) -> None:
         seen.configure(new)

@@ -31,7 +31,7 @@ from mooring.kube import Client, KubeError, ObjectKey, key_of, typed
 from mooring.kube.errors import AlreadyExists, Conflict, Invalid, NotFound
 from mooring.runtime import Writer
 from mooring.scheduling.asking import Ask, smallest
-from mooring.scheduling.drafts import with_propagated
+from mooring.scheduling.drafts import place_of, with_propagated
 from mooring.scheduling.plan import has_seat
 from mooring.scheduling.prefixes import granted_prefix, is_free
 from mooring.scheduling.seen import Seen
@@ -162,7 +162,7 @@ class Desk:
                 return await self._change(cluster, coming, leaving)
             except (Conflict, AlreadyExists, NotFound, Invalid) as error:
                 # What we saw is not true any more. An Invalid says so, too: a cluster in deletion takes no finalizer.
-                if not await self._look_again(key, error):
+                if not await self._look_again(key, cluster, error):
                     raise
         raise KubeError(f"The cluster {key} is changed by others faster than a claim can be written on it.")
 
@@ -215,43 +215,45 @@ class Desk:
         """The claim of a request on the cluster as it is; None if there is no seat for it."""
         own, metadata = one.request.metadata, cluster.metadata
         known = claim_on(metadata, own.uid)
-        if known is not None and known.signed:
+        prefixes = (None, "" if known is None else known.prefix)
+        if known is not None and (known.namespace, known.name) == (own.namespace, own.name) and one.prefix in prefixes:
             return known
         if metadata.deleting:
+            return known
+        prefix, taken = one.prefix, prefixes_on(metadata, but=own.uid)
+        if prefix is None:
+            shared = cluster.spec.tenancy is Tenancy.SHARED
+            prefix = granted_prefix(one.request.spec.prefix, taken, uid=own.uid) if shared else ""
+        elif prefix and not is_free(prefix, taken):
             return None
-        prefix = ""
-        if cluster.spec.tenancy is Tenancy.SHARED:
-            taken = prefixes_on(metadata, but=own.uid)
-            if one.prefix and not is_free(one.prefix, taken):
-                return None
-            prefix = granted_prefix(one.request.spec.prefix, taken, uid=own.uid) if one.prefix is None else one.prefix
         if known is None and not self._has_seat(cluster, one):
             return None
         return Claim(uid=own.uid, namespace=own.namespace, name=own.name, prefix=prefix)
 
     def _has_seat(self, cluster: Cluster, one: _Coming) -> bool:
         taken = len(claimants(cluster.metadata))
-        if cluster.spec.tenancy is Tenancy.EXCLUSIVE:
-            return not taken
         if one.draft is not None and not taken:
-            return True  # made for it
+            # Made for it, or by others just so; whether anything else of this name will do is for a new plan to say.
+            return not cluster.metadata.uid or cluster.spec == one.draft.spec
+        if cluster.spec.tenancy is Tenancy.EXCLUSIVE:
+            return not taken and (one.ask is None or one.ask.dedicated)
         catalogue, sort = self._seen.catalogue, self._seen.fleet.sorted(cluster)
         if one.ask is not None and sort is not None:
-            return has_seat(one.ask, sort, catalogue, taken=taken)
+            nobodys = not taken and place_of(one.request, one.ask) == key_of(cluster)  # selectors do not matter then
+            return nobodys or has_seat(one.ask, sort, catalogue, taken=taken)
         seats = smallest(catalogue.purposes[p].tenancy_count for p in cluster.spec.purposes if p in catalogue.purposes)
         return not seats or taken < seats
 
-    async def _look_again(self, key: ObjectKey, error: KubeError) -> bool:
-        """Tell the store how the cluster is by now; False if that explains nothing."""
-        before = self._seen.clusters.get(key)
+    async def _look_again(self, key: ObjectKey, tried: Cluster | None, error: KubeError) -> bool:
+        """Tell the store how the cluster is by now; False if that does not explain what became of what was tried."""
         try:
             there = await self._client.get(typed(Cluster), key.name, namespace=key.namespace)
         except NotFound:
-            if before is not None:
-                self._seen.clusters.deleted(before)
-            return before is not None
+            if tried is not None:
+                self._seen.clusters.deleted(tried)
+            return tried is not None or isinstance(error, AlreadyExists)
         self._seen.clusters.wrote(there)
-        changed = before is None or before.metadata.resource_version != there.metadata.resource_version
+        changed = tried is None or tried.metadata.resource_version != there.metadata.resource_version
         return changed or not isinstance(error, Invalid | NotFound)
 
 

@@ -212,7 +212,9 @@ class Fleet:
         namespace = metadata.namespace if self._by_namespace else ""
         version = metadata.labels.get(KUBERNETES_VERSION_LABEL) or spec.kubernetes.version
         labels = tuple(sorted((key, value) for key, value in metadata.labels.items() if key in self._labels))
-        warm = "" if claimants(metadata) else metadata.labels.get(WARM_LABEL, "")
+        warm = metadata.labels.get(WARM_LABEL, "")
+        if warm and claimants(metadata):
+            warm = ""  # handed over
         purposes = tuple(sorted(set(spec.purposes)))
         known = (namespace, spec.profile, version, spec.tenancy, purposes, labels, is_healthy(cluster), warm)
         sort = self._sorts.get(known)

@@ -43,6 +43,8 @@ class Leaving:
             await self._desk.leave(key_of(cluster), uid)
         waits_for = self._ending_cluster(request)
         if waits_for is not None:
+            # Noted in the same step in which it was seen to be there, so that its end is not missed.
+            self._seen.leaving.setdefault(waits_for, set()).add(key_of(request))
             await self._tell(request, Reason.WAITING_FOR_CLUSTER, f"Waiting until the cluster {waits_for} is gone.")
             return Outcome.await_change()
         await self._let_go(request)

@@ -60,10 +60,11 @@ class Row:
 class Rack:
     """All clusters of one sort, in rows."""
 
-    __slots__ = ("_counts", "_rows")
+    __slots__ = ("_counts", "_head", "_rows")
 
     def __init__(self) -> None:
         self._rows: dict[int, Row] = {}
+        self._head: tuple[int, ObjectKey] | None = None  # the emptiest, as long as it is known
         self._counts: list[int] = []  # the numbers of seats that there is a row for, in order
 
     def __bool__(self) -> bool:
@@ -75,17 +76,24 @@ class Rack:
             row = self._rows[count] = Row()
             insort(self._counts, count)
         row.add(key)
+        if self._head is not None and (count, key) < self._head:
+            self._head = (count, key)
 
     def remove(self, key: ObjectKey, count: int) -> None:
+        if self._head is not None and self._head[1] == key:
+            self._head = None
         row = self._rows[count]
         row.remove(key)
         if not row:
             del self._rows[count]
             del self._counts[bisect_left(self._counts, count)]
 
-    def emptiest(self) -> int | None:
-        """The smallest number of seats that is taken in any cluster."""
-        return self._counts[0] if self._counts else None
+    def emptiest(self) -> tuple[int, ObjectKey] | None:
+        """The cluster in which the fewest seats are taken, the first by name of several, and how many they are."""
+        if self._head is None and self._counts:
+            count = self._counts[0]
+            self._head = (count, self._rows[count].first())
+        return self._head
 
     def fullest(self, seats: int) -> int | None:
         """The largest number of seats that is taken in a cluster which still has one (0 seats: no limit)."""

@@ -28,7 +28,7 @@ from mooring.api.requests import (
 )
 from mooring.kube import ObjectKey, key_of, typed
 from mooring.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound
-from mooring.runtime import Manager, Outcome, Writer, with_finalizer
+from mooring.runtime import Manager, Outcome, TryAgain, Writer, with_finalizer
 from mooring.scheduling.asking import Ask, Unanswerable
 from mooring.scheduling.desk import Desk, SeatLost
 from mooring.scheduling.drafts import with_propagated
@@ -44,13 +44,13 @@ from mooring.scheduling.status import Answer, status_of
 log = structlog.get_logger(__name__)
 
 _PLANS_AT_MOST = 10  # in one run, if seats are always taken by others in between
-_LOOK_AGAIN = 30.0  # seconds, where nothing can be watched: a namespace that is missing
+_LOOK_AGAIN = 30.0  # seconds, where nothing can be watched: a namespace that is missing, a quota
 
 # Whose end may come with a cluster; all others wait for rules.
 _NEED_CLUSTERS = {Reason.NO_CAPACITY, Reason.CLUSTER_CONFLICT, Reason.CLUSTER_TERMINATING, Reason.CLAIM_LOST}
 
 
-class PlanAgain(Exception):
+class PlanAgain(TryAgain):
     """Somebody else was faster all the time."""
 
 
@@ -84,13 +84,15 @@ class RequestReconciler:
         if not self._seen.is_ours(request):
             return Outcome.await_change()
         request = await self._noticed(request)
-        life = life_of(request, self._clock.now())
+        begun, life = self._clock.elapsed(), life_of(request, self._clock.now())
         if life.over:
             return await self._end(request)
         answer, cluster = await self._answered(request)
-        await self._tell(key, answer, cluster, life)
+        await self._tell(request, answer, cluster, life)
         pauses = [pause for pause in (life.next_look, self._pause(answer)) if pause is not None]
-        return Outcome.requeue(after=min(pauses)) if pauses else Outcome.await_change()
+        if not pauses:
+            return Outcome.await_change()
+        return Outcome.requeue(after=max(0.0, min(pauses) - (self._clock.elapsed() - begun)))
 
     # -- answering ----------------------------------------------------------------------------------------------
 
@@ -126,6 +128,11 @@ class RequestReconciler:
             decision = plan(request, catalogue, self._seen.fleet)
             if isinstance(decision, Unanswerable):
                 return decision
+            if REQUEST_FINALIZER not in request.metadata.finalizers:
+                # Decide again afterwards: from the decision to the desk there must be no wait, else others would come
+                # there first, for a cluster that nobody is making yet.
+                request = await self._held(request)
+                continue
             ask = catalogue.ask(request.spec)
             assert isinstance(ask, Ask)  # noqa: S101 - there is no decision on a request that cannot be asked
             try:
@@ -147,57 +154,70 @@ class RequestReconciler:
             key = decision.cluster
             fleet.assume(key, uid)
         try:
-            request = await self._held(request)
             if isinstance(decision, Make):
                 cluster = await self._desk.make(decision.cluster, request, ask, prefix=prefix)
             else:
                 cluster = await self._desk.take(key, request, ask)
-        finally:
+        except BaseException:
             fleet.settle(key, uid)
+            self._seen.seat_fell_free()  # others may have waited because of what was only assumed
+            raise
+        fleet.settle(key, uid)
         return _home(cluster, uid)
 
     async def _at_home(self, request: ClusterRequest, standing: Standing) -> _Home | Unanswerable:
         """Find the cluster that the request has; bring back what was lost of it."""
-        home, uid = standing.home, request.metadata.uid
+        home = standing.home
         assert home is not None  # noqa: S101
         cluster = self._seen.clusters.get(home)
-        if cluster is not None and standing.claimed:
+        if cluster is not None and standing.claimed and (standing.signed or cluster.metadata.deleting):
             await self._held(request)
             return _Home(cluster, standing.prefix or "")
         if cluster is None:
-            return await self._made_again(request, standing)
+            return await self._made_again(request, standing, home)
         if cluster.metadata.deleting:
             return Unanswerable(
                 Reason.CLUSTER_TERMINATING,
                 f"The cluster {home} of this request is being deleted by somebody. It is made again when it is gone.",
             )
+        return await self._taken_back(request, standing, home)
+
+    async def _taken_back(self, request: ClusterRequest, standing: Standing, home: ObjectKey) -> _Home | Unanswerable:
         # Noted before we ask, so that a seat that becomes free between the answer and our hearing of it is not missed.
         self._seen.waiting[key_of(request)] = WaitsFor.CLUSTERS
         request = await self._held(request)
         try:
-            return _home(await self._desk.take_back(home, request, prefix=standing.prefix), uid)
+            return _home(await self._desk.take_back(home, request, prefix=standing.prefix), request.metadata.uid)
         except SeatLost:
+            cluster = self._seen.clusters.get(home)
+            if cluster is not None:
+                self._reporter.claim_lost(request, cluster)
             return Unanswerable(
                 Reason.CLAIM_LOST,
                 f"Somebody removed the claim of this request on the cluster {home}, and its seat or prefix is taken by "
                 f"now. It is claimed again as soon as it is free; or delete this request and create another.",
             )
 
-    async def _made_again(self, request: ClusterRequest, standing: Standing) -> _Home | Unanswerable:
+    async def _made_again(self, request: ClusterRequest, standing: Standing, home: ObjectKey) -> _Home | Unanswerable:
         """The cluster is gone, and the request is not: make it anew, under the same name."""
+        if self._seen.fleet.get(home) is not None:
+            return await self._taken_back(request, standing, home)  # another of its requests is about to make it
+        request = await self._held(request)
         catalogue = self._seen.catalogue
         ask = catalogue.ask(request.spec)
         if isinstance(ask, Unanswerable):
             return ask
-        decision: Decision = made(request, ask, catalogue, self._seen.fleet, place=standing.home)
+        decision: Decision = made(request, ask, catalogue, self._seen.fleet, place=home)
         if isinstance(decision, Unanswerable):
             return decision
-        log.warning("the cluster of a request is gone; making it again", cluster=str(standing.home))
+        log.warning("the cluster of a request is gone; making it again", cluster=str(home))
         try:
             return await self._seated(request, ask, decision, prefix=standing.prefix)
         except SeatLost as error:
-            raise PlanAgain(f"{standing.home} came back") from error
+            raise PlanAgain(f"{home} came back") from error
         except (Invalid, Forbidden, NotFound) as error:
+            if catalogue is not self._seen.catalogue:
+                raise PlanAgain("the rules changed meanwhile") from error
             return _refused(error, decision, ask)
 
     async def _held(self, request: ClusterRequest) -> ClusterRequest:
@@ -252,14 +272,21 @@ class RequestReconciler:
         phase = RequestPhase.DENIED if why.final and standing.home is None else RequestPhase.PENDING
         return Answer(phase=phase, reason=why.reason, message=why.message)
 
-    async def _tell(self, key: ObjectKey, answer: Answer, cluster: Cluster | None, life: Life) -> None:
-        request = self._seen.requests.get(key)
-        if request is None:
+    async def _tell(self, asked: ClusterRequest, answer: Answer, cluster: Cluster | None, life: Life) -> None:
+        """Tell the request that was looked at, and not a later one of the same name.
+
+        A grant is true whoever tells it. That there is none is true only as long as nobody else has granted it.
+        """
+        request = self._seen.requests.get(key_of(asked))
+        if request is None or request.metadata.uid != asked.metadata.uid:
             return
+        granted = answer.phase is RequestPhase.GRANTED
+        if not granted and request.status != asked.status:
+            raise PlanAgain("somebody else answered it meanwhile")
         status = status_of(request, answer, cluster=cluster, life=life, now=timestamp(self._clock.now()))
         if status is request.status:
             return
-        await self._requests.save(request, msgspec.structs.replace(request, status=status))
+        await self._requests.save(request, msgspec.structs.replace(request, status=status), guarded=not granted)
         self._reporter.tell(request, status, life)
 
     async def _noticed(self, request: ClusterRequest) -> ClusterRequest:
@@ -284,7 +311,8 @@ class RequestReconciler:
         return Outcome.await_change()
 
     def _pause(self, answer: Answer) -> float | None:
-        return _LOOK_AGAIN if answer.reason is Reason.NAMESPACE_NOT_FOUND else None
+        unseen = answer.reason is Reason.INVALID_PURPOSE and answer.phase is RequestPhase.PENDING
+        return _LOOK_AGAIN if unseen or answer.reason is Reason.NAMESPACE_NOT_FOUND else None
 
 
 def _home(cluster: Cluster, uid: str) -> _Home:
@@ -315,11 +343,12 @@ def _refused(error: Invalid | Forbidden | NotFound, decision: Take | Make, ask: 
             f"The namespace {place.namespace}, which the new cluster would be in, does not exist. Create it, or let "
             f"the purpose {ask.template_of or ask.purposes[0]} name another in spec.template.metadata.namespace.",
         )
+    # What is forbidden (a quota, a namespace that is ending) may be allowed later.
     return Unanswerable(
         Reason.INVALID_PURPOSE,
         f"The API server refuses the cluster {place} that the purpose {ask.template_of or ask.purposes[0]} describes: "
         f"{error}",
-        final=True,
+        final=isinstance(error, Invalid),
     )
 
 

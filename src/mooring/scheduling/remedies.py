@@ -23,7 +23,7 @@ from mooring.scheduling.drafts import is_randomized, place_of
 from mooring.scheduling.fleet import Fleet
 from mooring.scheduling.plan import Make, Take, fit, plan
 from mooring.scheduling.reasons import Reason
-from mooring.scheduling.traits import REQUEST, Leaf, Source, Wanted, judged, told
+from mooring.scheduling.traits import REQUEST, Leaf, Source, Wanted, judged, purpose_source, told
 
 _WAYS_AT_MOST = 4
 
@@ -180,7 +180,7 @@ def _no_fit(request: ClusterRequest, catalogue: Catalogue, fleet: Fleet) -> Iter
     length = min((way.length for way in ways), default=0)
     shortest = [way for way in ways if way.length == length]
     for same in _together(shortest)[:_WAYS_AT_MOST]:
-        yield _told_way(ask, same)
+        yield _told_way(request, ask, same, catalogue)
     # Who has nothing but traits against it would be helped by a profile that has them.
     for way in [one for one in shortest if one.traits and not one.profile][:1]:
         missing = [one for one in way.traits if isinstance(one, Leaf) and not one.negated]
@@ -214,10 +214,14 @@ def _other_version(wanted: str, offer: Offer) -> str:
     return next(iter(fitting or current or [version for version, _ in offer.versions]), "")
 
 
-def _told_way(ask: Ask, same: Sequence[_Way]) -> Remedy:
+def _told_way(request: ClusterRequest, ask: Ask, same: Sequence[_Way], catalogue: Catalogue) -> Remedy:
     way = same[0]
-    changes = [f"without {told(one)} (asked for by {' and '.join(_sources(one))})" for one in way.traits]
-    by_owner = bool(way.profile) or any(_sources(one) != (REQUEST,) for one in way.traits)
+    insisting = [_insisting(request, ask, one, catalogue) for one in way.traits]
+    changes = [
+        f"without {told(one)} (required by {' and '.join(sources)})"
+        for one, sources in zip(way.traits, insisting, strict=True)
+    ]
+    by_owner = bool(way.profile) or any(sources != [REQUEST] for sources in insisting)
     if way.version:
         changes.append(f"with version {way.version}" + (f" instead of {ask.new_version}" if ask.new_version else ""))
         by_owner = by_owner or bool(ask.new_version and not ask.version)
@@ -228,8 +232,17 @@ def _told_way(ask: Ask, same: Sequence[_Way]) -> Remedy:
     return (_owners if by_owner else _yours)(text[0].upper() + text[1:])
 
 
-def _sources(wanted: Wanted) -> tuple[Source, ...]:
-    return wanted.sources if isinstance(wanted, Leaf) else (wanted.source,)
+def _insisting(request: ClusterRequest, ask: Ask, wanted: Wanted, catalogue: Catalogue) -> list[Source]:
+    """Who requires it: one who only prefers it need not be asked to let it go."""
+    if not isinstance(wanted, Leaf):
+        return [wanted.source]
+    said = [(REQUEST, request.spec.traits)]
+    said += [(purpose_source(name), catalogue.purposes[name].traits) for name in ask.purposes]
+    return [
+        source
+        for source, wishes in said
+        if any(not one.optional and catalogue.equivalences.canonical(one.key) == wanted.trait for one in wishes)
+    ]
 
 
 def _granted(request: ClusterRequest, spec: ClusterRequestSpec, catalogue: Catalogue, fleet: Fleet) -> bool:

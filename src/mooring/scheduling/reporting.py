@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from mooring.api.clusters import Cluster
 from mooring.api.conditions import is_true
 from mooring.api.requests import ClusterRequest, ClusterRequestStatus, RequestPhase
+from mooring.kube import key_of
 from mooring.runtime import Recorder
 from mooring.scheduling.lifetimes import Life, timestamp
+from mooring.scheduling.reasons import Reason
 from mooring.scheduling.status import EXPIRING
 
 
@@ -29,6 +32,21 @@ class Reporter:
                 f"The request ends at {timestamp(life.ends)}; raise spec.ttl to keep its cluster.",
                 warning=True,
             )
+
+    def claim_lost(self, request: ClusterRequest, cluster: Cluster) -> None:
+        """The cluster's side of a claim that cannot be restored; its conditions belong to its provider."""
+        if request.status is not None and request.status.reason == Reason.CLAIM_LOST:
+            return
+        key = key_of(request)
+        self._recorder.tell(
+            cluster,
+            cluster.API.api_version,
+            cluster.API.kind,
+            reason=Reason.CLAIM_LOST,
+            action="Scheduling",
+            note=f"Somebody removed the claim of the request {key}, and its seat or prefix is taken by now.",
+            warning=True,
+        )
 
     def ended(self, request: ClusterRequest) -> None:
         """Its time is over."""

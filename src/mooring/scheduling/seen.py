@@ -7,7 +7,7 @@ them, however long their status takes to be written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any
 
@@ -49,6 +49,8 @@ class Seen:
         self.equivalences: Store[TraitEquivalence] = manager.store(typed(TraitEquivalence))
         self.providers: Store[ClusterProvider] = manager.store(typed(ClusterProvider))
         self.waiting: dict[ObjectKey, WaitsFor] = {}
+        self.leaving: dict[ObjectKey, set[ObjectKey]] = {}  # by cluster: the requests in deletion that wait for its end
+        self.seat_fell_free: Callable[[], None] = _nobody_listens
         self.fleet = Fleet()
         self._catalogue: Catalogue | None = None
         self.clusters.subscribe(self._cluster_changed, cleared=self._begin_anew)
@@ -108,6 +110,11 @@ class Seen:
     def _begin_anew(self) -> None:
         self.fleet.clear()
         self.waiting.clear()
+        self.leaving.clear()
+
+
+def _nobody_listens() -> None:
+    """Nothing is woken before there are controllers."""
 
 
 def by_uid(request: ClusterRequest) -> Iterable[str]:

@@ -67,7 +67,7 @@ def simulated(
 
 
 def _answer(request: ClusterRequest, catalogue: Catalogue, fleet: Fleet, *, holds: bool, explain: bool) -> Answer:
-    told = story(request, catalogue, fleet) if explain or holds else None
+    told = story(request, catalogue, fleet, on_paper=True) if explain or holds else None
     if told is not None and told.outcome.held:
         outcome = told.outcome
     elif request.metadata.deleting:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mooring.api.claims import claim_on
+from mooring.api.claims import Claim, claim_on
 from mooring.api.clusters import Cluster
 from mooring.api.requests import ClusterRequest, ClusterRequestGrant
 from mooring.kube import ObjectKey, key_of
@@ -22,6 +22,7 @@ class Standing:
     home: ObjectKey | None = None  # the cluster that it has, or must get back
     prefix: str | None = None  # that it was granted there; None: none was yet
     claimed: bool = False  # its claim is on the cluster
+    signed: bool = False  # and the claim's annotation says what it should
     granted: bool = False  # its Grant says so
     spare: tuple[ObjectKey, ...] = ()  # clusters that carry a claim of it, too, and must not
 
@@ -44,9 +45,15 @@ def standing_of(request: ClusterRequest, grant: ClusterRequestGrant | None, hold
         home=home,
         prefix=prefix,
         claimed=claim is not None,
+        signed=claim is not None and _is_signed(claim, request, prefix),
         granted=grant is not None,
         spare=tuple(key for key in held if key != home),
     )
+
+
+def _is_signed(claim: Claim, request: ClusterRequest, prefix: str | None) -> bool:
+    own = request.metadata
+    return claim == Claim(uid=own.uid, namespace=own.namespace, name=own.name, prefix=prefix or "") and claim.signed
 
 
 def belongs_to(grant: ClusterRequestGrant, request: ClusterRequest) -> bool:

@@ -98,9 +98,13 @@ def story(
     fleet: Fleet,
     *,
     grant: ClusterRequestGrant | None = None,
+    on_paper: bool = False,
     at_most: int = CANDIDATES_AT_MOST,
 ) -> Story:
-    """Tell it. ``grant`` is the request's own, if it has one; ``at_most`` clusters are told of one by one."""
+    """Tell it. ``grant`` is the request's own, if it has one; ``at_most`` clusters are told of one by one.
+
+    ``on_paper``: nobody was to answer the request, so its status says nothing.
+    """
     holding = held_by(request, fleet, grant)
     ask = catalogue.ask(request.spec)
     decision = Take(holding) if holding is not None else plan(request, catalogue, fleet)
@@ -123,7 +127,7 @@ def story(
         others=others,
         profiles=profiles,
         outcome=outcome,
-        notes=_notes(request, catalogue, fleet, outcome, holding),
+        notes=_notes(request, catalogue, fleet, outcome, holding, on_paper=on_paper),
         remedies=remedies(request, decision, catalogue, fleet) if isinstance(decision, Unanswerable) else (),
     )
 
@@ -233,7 +237,13 @@ def leaves_of(wanted: Wanted) -> list[Leaf]:
 
 
 def _notes(
-    request: ClusterRequest, catalogue: Catalogue, fleet: Fleet, outcome: Outcome, holding: ObjectKey | None
+    request: ClusterRequest,
+    catalogue: Catalogue,
+    fleet: Fleet,
+    outcome: Outcome,
+    holding: ObjectKey | None,
+    *,
+    on_paper: bool,
 ) -> tuple[str, ...]:
     """What a reader would otherwise stumble over: a status that says something else, a cluster that is gone."""
     notes: list[str] = []
@@ -249,7 +259,7 @@ def _notes(
         notes.append("The configuration selects other requests by their labels, so scheduling leaves this one alone.")
     if holding is not None:
         notes += _held_notes(request, fleet, holding)
-    elif metadata.uid and not metadata.deleting:
+    elif not on_paper and not metadata.deleting:
         notes += _answer_notes(status.phase if status else "", status.reason if status else "", outcome)
     return tuple(notes)
 

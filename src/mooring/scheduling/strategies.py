@@ -25,11 +25,8 @@ def chosen(strategy: Strategy, racks: Racks, *, uid: str) -> ObjectKey | None:
 def _balanced(racks: Racks, _uid: str) -> ObjectKey | None:
     best: tuple[int, ObjectKey] | None = None
     for rack, seats in racks:
-        count = rack.emptiest()
-        if count is None or (seats and count >= seats) or (best is not None and count > best[0]):
-            continue
-        one = (count, rack.row(count).first())
-        if best is None or one < best:
+        one = rack.emptiest()
+        if one is not None and (not seats or one[0] < seats) and (best is None or one < best):
             best = one
     return None if best is None else best[1]
 

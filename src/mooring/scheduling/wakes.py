@@ -12,7 +12,7 @@ from mooring.api.access import AccessRequest
 from mooring.api.claims import claimants
 from mooring.api.clusters import Cluster
 from mooring.api.conditions import READY, Condition, found
-from mooring.api.marks import PROPAGATED_PREFIX
+from mooring.api.marks import PROPAGATED_PREFIX, REQUEST_FINALIZER, claim_of
 from mooring.api.requests import ClusterRequest, ClusterRequestGrant
 from mooring.kube import Change, ObjectKey
 from mooring.runtime.predicates import Predicate, any_of, asked_for, labels_changed
@@ -33,31 +33,29 @@ class Wakes:
     def cluster_to_requests(self, change: Change[Cluster]) -> Iterable[ObjectKey]:
         """Those who hold the cluster and would see the difference, those who lost it, those who wait for one."""
         before, after = _claimants(change.before), _claimants(change.after)
-        concerned = before - after
+        concerned = (before - after) | {uid for uid in after - before if self._is_surprised(uid)}
+        concerned |= {uid for uid in before & after if _words(change.before, uid) != _words(change.after, uid)}
         if _looks(change.before) != _looks(change.after):
             concerned |= before & after
         keys = [key for uid in concerned for key in self._seen.requests.keys_by("uid", uid)]
         if concerned or _may_serve(change):
             keys += self._seen.waiting_for(WaitsFor.CLUSTERS)
         if change.after is None and change.before is not None:
-            keys += self._leaving_from(change.before)
+            # A request in deletion may wait for the end of a cluster that carries its claim no more.
+            keys += self._seen.leaving.pop(change.key, ())
         return keys
 
-    def _leaving_from(self, cluster: Cluster) -> Iterable[ObjectKey]:
-        """A request in deletion may wait for the end of a cluster that carries its claim no more."""
-        return tuple(self._seen.requests.keys_by("leaving", (cluster.metadata.namespace, cluster.metadata.name)))
+    def _is_surprised(self, uid: str) -> bool:
+        """Whether a new claim is news to its request: it has another one, or thinks that it has none."""
+        if len(self._seen.clusters.keys_by("claimant", uid)) > 1:
+            return True
+        return any(key in self._seen.waiting for key in self._seen.requests.keys_by("uid", uid))
 
     def lost_claim_to_cluster(self, change: Change[ClusterRequest]) -> Iterable[ObjectKey]:
         """A request that is gone, or was made anew: the clusters that it held."""
         if change.before is None or change.after is not None:
             return ()
         return tuple(self._seen.clusters.keys_by("claimant", change.before.metadata.uid))
-
-
-def by_cluster_left(request: ClusterRequest) -> Iterable[tuple[str, str]]:
-    """The cluster of a request in deletion."""
-    cluster = request.status.cluster if request.status is not None else None
-    return ((cluster.namespace, cluster.name),) if cluster is not None and request.metadata.deleting else ()
 
 
 def grant_to_request(change: Change[ClusterRequestGrant]) -> Iterable[ObjectKey]:
@@ -87,8 +85,16 @@ def propagated_changed(change: Change[ClusterRequest]) -> bool:
     return _propagated(before.metadata.annotations) != _propagated(after.metadata.annotations)
 
 
+def finalizer_lost(change: Change[ClusterRequest]) -> bool:
+    """Somebody took our finalizer away, and we did not."""
+    before, after = change.before, change.after
+    if before is None or after is None or after.metadata.deleting:
+        return False
+    return REQUEST_FINALIZER in before.metadata.finalizers and REQUEST_FINALIZER not in after.metadata.finalizers
+
+
 # What of a request is worth a look at it.
-request_asks: Predicate = any_of(asked_for, labels_changed, status_lost, propagated_changed)
+request_asks: Predicate = any_of(asked_for, labels_changed, status_lost, finalizer_lost, propagated_changed)
 
 
 def _propagated(marks: Mapping[str, str]) -> dict[str, str]:
@@ -97,6 +103,11 @@ def _propagated(marks: Mapping[str, str]) -> dict[str, str]:
 
 def _claimants(cluster: Cluster | None) -> set[str]:
     return set() if cluster is None else set(claimants(cluster.metadata))
+
+
+def _words(cluster: Cluster | None, uid: str) -> str:
+    """What the annotation of a claim says."""
+    return "" if cluster is None else cluster.metadata.annotations.get(claim_of(uid), "")
 
 
 def _looks(cluster: Cluster | None) -> tuple[bool, Condition | None] | None:
@@ -115,5 +126,6 @@ def _may_serve(change: Change[Cluster]) -> bool:
     return (
         before.spec != after.spec
         or before.metadata.labels != after.metadata.labels
+        or before.metadata.deleting != after.metadata.deleting
         or is_healthy(before) != is_healthy(after)
     )

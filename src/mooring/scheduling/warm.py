@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import msgspec
 import structlog
@@ -100,7 +101,7 @@ def is_current(cluster: Cluster, ask: Ask, catalogue: Catalogue) -> bool:
     """Whether a warm cluster is what would be made today, on the profile that it has."""
     profile = cluster.spec.profile
     suitable = next((one for one in catalogue.ranking(ask).suitable if one.offer.name == profile), None)
-    if suitable is None:
+    if suitable is None or ask.template.metadata.namespace not in ("", cluster.metadata.namespace):
         return False
     purpose = cluster.metadata.labels.get(WARM_LABEL, "")
     today = warm_draft(ask, purpose, place=key_of(cluster), profile=profile, version=suitable.version)
@@ -119,10 +120,20 @@ def warm_cluster_to_purpose(change: Change[Cluster]) -> Iterable[ObjectKey]:
     return [purpose_key(name) for name in names if name]
 
 
-def rules_to_purposes(seen: Seen) -> Callable[[Change[object]], Iterable[ObjectKey]]:
+def cluster_to_purposes(seen: Seen) -> Callable[[Change[Cluster]], Iterable[ObjectKey]]:
+    """Its own purpose; and if it is gone, all: its profile may have been full."""
+    all_of_them = rules_to_purposes(seen)
+
+    def mapped(change: Change[Cluster]) -> Iterable[ObjectKey]:
+        return all_of_them(change) if change.after is None else warm_cluster_to_purpose(change)
+
+    return mapped
+
+
+def rules_to_purposes(seen: Seen) -> Callable[[Change[Any]], Iterable[ObjectKey]]:
     """All purposes that keep warm clusters: profiles decide what these should look like."""
 
-    def mapped(_change: Change[object]) -> Iterable[ObjectKey]:
+    def mapped(_change: Change[Any]) -> Iterable[ObjectKey]:
         return [purpose_key(name) for name, spec in seen.catalogue.purposes.items() if spec.warm]
 
     return mapped

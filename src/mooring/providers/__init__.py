@@ -1,0 +1,1 @@
+"""Who makes clusters: the SDK for providers, and the providers that come with Mooring, made with it."""

@@ -1,0 +1,87 @@
+"""From what is ordered to how the processes are run: pure functions, whose refusals name the field and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mooring.api.clusters import SupportedVersion
+from mooring.api.traits import WORKERLESS
+from mooring.api.versions import Version
+from mooring.controlplane.plane import Executables
+from mooring.controlplane.versions import VARIABLE
+from mooring.providers.local.config import LocalConfig, Resources
+from mooring.providers.local.flags import refusals
+from mooring.providers.local.light import LIGHT_ENVIRONMENT, LIGHT_FLAGS
+from mooring.providers.sdk.provider import Offer, Refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """How a cluster is to be run; what differs from how it runs is a reason to start it anew."""
+
+    version: str
+    executables: Executables
+    flags: Mapping[str, str]
+    environment: Mapping[str, str]
+
+
+def offer(config: LocalConfig, at_hand: Mapping[str, Executables]) -> Offer:
+    """The one profile of a configuration."""
+    spec = config.spec
+    if wrong := refusals(spec.api_server_flags):
+        raise Refused(f"{'; '.join(wrong)}.", reason="BadFlag")
+    for number, wanted in enumerate(spec.versions):
+        if _plain(wanted.version) not in at_hand:
+            raise Refused(_unknown(f"spec.versions[{number}]", wanted.version, at_hand), reason="UnknownVersion")
+    newest_first = sorted(at_hand, key=Version.parse, reverse=True)
+    versions = spec.versions or tuple(SupportedVersion(version=version) for version in newest_first)
+    traits = dict.fromkeys((WORKERLESS, *(trait.key for trait in spec.traits)))
+    return Offer(versions=versions, traits=tuple(traits), max_clusters=spec.max_clusters)
+
+
+def wish(config: LocalConfig, version: str, at_hand: Mapping[str, Executables]) -> Wish:
+    """How a cluster of this configuration and version is run."""
+    if wrong := refusals(config.spec.api_server_flags):
+        raise Refused(f"{'; '.join(wrong)}.", reason="BadFlag")
+    plain = _plain(version)
+    if plain not in at_hand:
+        raise Refused(_unknown("spec.kubernetes.version", version, at_hand), reason="UnknownVersion")
+    return Wish(
+        version=plain,
+        executables=at_hand[plain],
+        flags=LIGHT_FLAGS | dict(config.spec.api_server_flags),
+        environment=LIGHT_ENVIRONMENT | _bounds(config.spec.resources),
+    )
+
+
+def next_version(running: str, wanted: str) -> tuple[str, Refused | None]:
+    """Which version to run, and why not the wanted one: data cannot go back, nor skip a minor version."""
+    if not running or running == _plain(wanted):
+        return _plain(wanted), None
+    now, then = Version.parse(running), Version.parse(wanted)
+    if then < now:
+        why = f"The cluster runs {running}, and its data cannot be read by the older {wanted}"
+        return running, Refused(f"{why}. Set spec.kubernetes.version to {running} or newer.", reason="Downgrade")
+    if then.numbers[0] != now.numbers[0] or then.numbers[1] > now.numbers[1] + 1:
+        why = f"The cluster runs {running}; Kubernetes is upgraded one minor version at a time, and not to {wanted}"
+        return running, Refused(f"{why} at once. Set spec.kubernetes.version to what comes next.", reason="Upgrade")
+    return _plain(wanted), None
+
+
+def _plain(version: str) -> str:
+    return version.removeprefix("v")
+
+
+def _unknown(field: str, version: str, at_hand: Mapping[str, Executables]) -> str:
+    here = ", ".join(sorted(at_hand, key=Version.parse))
+    return (
+        f"{field} is {version}, and the programs at hand are of {here}. Choose one of these, or name a directory with "
+        f"its programs in {VARIABLE}."
+    )
+
+
+def _bounds(resources: Resources) -> dict[str, str]:
+    """Go's own bounds, in its words."""
+    memory, cpus = resources.memory, resources.cpus
+    return ({"GOMEMLIMIT": f"{memory}B"} if memory else {}) | ({"GOMAXPROCS": str(cpus)} if cpus else {})

@@ -1,0 +1,139 @@
+"""The provider: what is ordered becomes processes of a landscape, and what they do becomes a State."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+from mooring.api.clusters import Endpoint
+from mooring.api.kinds import Kind
+from mooring.api.marks import EXTERNAL_ENDPOINT
+from mooring.controlplane.errors import BinariesError, NotReady
+from mooring.controlplane.landscape import Landscape
+from mooring.controlplane.plane import ControlPlane, Executables, identity_for
+from mooring.controlplane.versions import versions_at_hand
+from mooring.kube import Connection, ObjectKey
+from mooring.providers.local.access import admin_connection
+from mooring.providers.local.config import LocalConfig
+from mooring.providers.local.first import PLATFORM
+from mooring.providers.local.plans import next_version, offer, wish
+from mooring.providers.local.running import LOOK, LocalCluster
+from mooring.providers.sdk.provider import Offer, Order, Provider, Refused, State
+
+_GLANCE = 5.0  # seconds for a look at processes that are there, so that a restart of ours is no change of theirs
+_LOOK_AGAIN = 0.5  # seconds, for those whom nobody wakes
+
+
+class LocalProvider(Provider[LocalConfig]):
+    """Clusters in one landscape, whose etcd must be running. To be closed when it is no longer needed."""
+
+    config: ClassVar[type[Kind]] = LocalConfig
+
+    def __init__(self, landscape: Landscape, *, platform: ObjectKey = PLATFORM) -> None:
+        self._landscape = landscape
+        self._platform = platform
+        self._clusters: dict[str, LocalCluster] = {}
+        self._at_hand: Mapping[str, Executables] | None = None
+        # Called with the key of a cluster that should be looked at again; whoever runs the provider sets it.
+        self.wake: Callable[[ObjectKey], None] | None = None
+
+    async def profiles(self, config: LocalConfig) -> Sequence[Offer]:
+        return [offer(config, await self._versions())]
+
+    async def ensure(self, order: Order[LocalConfig]) -> State:
+        if order.key == self._platform:
+            return await self._platform_state()
+        cluster = self._cluster(order)
+        version, refusal = next_version(cluster.remembered_version, order.version)
+        # What runs is kept running, also if it is not to become what is ordered.
+        wanted = wish(order.config, version, await self._versions())
+        is_first = not cluster.is_wanted
+        cluster.want(wanted)
+        if is_first and cluster.seems_alive:
+            await cluster.settled(_GLANCE)
+        if refusal is not None:
+            raise refusal
+        return self._state(cluster)
+
+    async def delete(self, order: Order[LocalConfig]) -> bool:
+        if order.key == self._platform:
+            raise Refused("The platform goes with its landscape: 'mooring down --purge'.", reason="Platform")
+        cluster = self._cluster(order)
+        if cluster.gone:
+            del self._clusters[cluster.plane.identity]
+            return True
+        failure = cluster.failure
+        cluster.end()
+        if failure is not None:
+            raise failure
+        return False
+
+    async def admin_access(self, order: Order[LocalConfig]) -> Connection:
+        plane = self._landscape.platform if order.key == self._platform else self._cluster(order).plane
+        if not plane.was_prepared:
+            raise NotReady(f"The cluster {order.key} has not been started yet.")
+        return admin_connection(plane)
+
+    async def close(self) -> None:
+        """Let go of all clusters, which live on."""
+        clusters, self._clusters = list(self._clusters.values()), {}
+        await asyncio.gather(*(cluster.release() for cluster in clusters))
+
+    # -- what is ------------------------------------------------------------------------------------------------
+
+    def _cluster(self, order: Order[LocalConfig]) -> LocalCluster:
+        identity = identity_for(order.uid)
+        if identity not in self._clusters:
+            plane = self._landscape.control_plane(identity)
+            changed = functools.partial(self._wake, order.key)
+            self._clusters[identity] = LocalCluster(self._landscape, plane, changed)
+        return self._clusters[identity]
+
+    def _wake(self, key: ObjectKey) -> None:
+        if self.wake is not None:
+            self.wake(key)
+
+    async def _versions(self) -> Mapping[str, Executables]:
+        if self._at_hand is None:
+            try:
+                self._at_hand = await asyncio.to_thread(versions_at_hand, self._landscape.binaries)
+            except BinariesError as error:
+                raise Refused(str(error), reason="Binaries") from error
+        return self._at_hand
+
+    def _state(self, cluster: LocalCluster) -> State:
+        reason, message = ("", "") if cluster.ready else cluster.told()
+        look_again = LOOK if cluster.ready or self.wake is not None else _LOOK_AGAIN
+        return _state(
+            cluster.plane,
+            ready=cluster.ready,
+            reason=reason,
+            message=message,
+            version=cluster.version,
+            look_again=look_again,
+        )
+
+    async def _platform_state(self) -> State:
+        plane = self._landscape.platform
+        if await plane.is_ready():
+            version = (await plane.version()).removeprefix("v")
+            return _state(plane, ready=True, reason="", message="", version=version, look_again=LOOK)
+        message = "The platform does not answer that it is ready; 'mooring status' tells more."
+        return _state(plane, ready=False, reason="NotAnswering", message=message, version="", look_again=_LOOK_AGAIN)
+
+
+def _state(plane: ControlPlane, *, ready: bool, reason: str, message: str, version: str, look_again: float) -> State:
+    server = plane.server if plane.was_prepared else ""
+    return State(
+        ready=ready,
+        reason=reason,
+        message=message,
+        version=version,
+        api_server=server,
+        endpoints=(Endpoint(name=EXTERNAL_ENDPOINT, url=server),) if server else (),
+        info=plane.identity,
+        note={"id": plane.identity},
+        look_again=look_again,
+    )
