@@ -33,6 +33,12 @@ def test_the_examples_come_out_as_shown(example: Path, golden) -> None:
     golden(OUTCOMES / f"{example.stem}.txt", simulate(str(example)).out)
 
 
+def test_the_guide_shows_what_is_printed() -> None:
+    table = (OUTCOMES / "workloads.txt").read_text().partition("\n\n")[0]
+    shown = f"```\n$ mooring simulate docs/examples/simulate/workloads.yaml\n{table}\n```\n"
+    assert shown in (ROOT / "docs/how-to/simulate.md").read_text()
+
+
 def test_one_request_can_be_explained(golden) -> None:
     example = str(EXAMPLES / "traits.yaml")
     said = simulate(example, "--explain", "tenants/tenant-3").out

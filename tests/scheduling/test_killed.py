@@ -10,8 +10,11 @@ from mooring.api.access import AccessRequest
 from mooring.api.claims import claimants
 from mooring.api.clusters import Cluster
 from mooring.api.marks import WARM_LABEL
+from mooring.api.names import name_hash
 from mooring.api.requests import ClusterRequest
 from mooring.kube import key_of
+from mooring.scheduling.reasons import Reason
+from mooring.testing.fault_rules import where
 
 GRANT = (1, 2, 3, 4)  # finalizer, claim, Grant, status
 
@@ -199,3 +202,33 @@ async def test_warm_clusters_are_made_each_once(world, proxy, fate, nth):
         await until_warm(world, 3)
         assert len(await world.all(Cluster)) == 4
         await world.assert_sound()
+
+
+async def test_a_cluster_goes_though_its_last_claim_was_torn_off(world):
+    """Somebody's patch took the claim while no scheduler was there, and then the request was deleted."""
+    await world.profile()
+    await world.purpose("workload", dedicated=True)
+    async with scheduling(world.connection):
+        await world.request("one", purpose="workload")
+        _, cluster = await world.granted("one")
+    await world.patch(Cluster, cluster.metadata.name, {"metadata": {"finalizers": None, "annotations": None}})
+    await world.delete(ClusterRequest, "one")
+    async with scheduling(world.connection):
+        await until_nothing_is_left(world)
+
+
+async def test_a_name_that_was_taken_unseen_is_not_mistaken_for_a_creation_of_ours(world, proxy):
+    """The scheduler has not heard of the cluster that stands where it makes one."""
+    await world.profile()
+    await world.purpose("workload", dedicated=True)
+    name = f"workload-{name_hash(world.namespace, 'one')}"
+    async with doomed(proxy.connection):
+        proxy.freeze_watches(matching=where(resource="clusters"))
+        await world.cluster(name, tenancy="Shared", purposes=["other"])
+        await world.request("one", purpose="workload")
+        await world.reaches("one", "Pending", reason=Reason.CLUSTER_CONFLICT)
+        assert claimants((await world.get(Cluster, name)).metadata) == ()
+        await world.delete(Cluster, name)
+        proxy.thaw_watches()
+        await world.granted("one")
+    await world.assert_sound()

@@ -134,23 +134,24 @@ async def test_a_claim_that_was_dropped_is_restored(world, lost):
 
 
 @pytest.mark.usefixtures("offers")
-async def test_both_sides_are_told_when_a_dropped_claim_cannot_be_restored(world):
-    """Its seat is taken while no scheduler looks; it comes back when the seat is free."""
-    await world.patch(Purpose, "workload", {"spec": {"tenancyCount": 1, "template": {"metadata": {"name": "w"}}}})
+@pytest.mark.parametrize(("seats", "prefix"), [(1, "other-"), (0, "team-x")], ids=["seat", "prefix"])
+async def test_both_sides_are_told_when_a_dropped_claim_cannot_be_restored(world, seats, prefix):
+    """Seat or prefix are taken while no scheduler looks; the claim comes back when they are free."""
+    await world.patch(Purpose, "workload", {"spec": {"tenancyCount": seats}})
     async with scheduling(world.connection) as manager:
         request = await world.request("one", purpose="workload", prefix="team-")
         _, cluster = await world.granted("one")
         await quiet(manager)
     name = cluster.metadata.name
     holder = await world.request("holder", purpose="unknown")
-    mark, other = claim_of(request.metadata.uid), claim_of(holder.metadata.uid)
-    await world.patch(Cluster, name, {"metadata": {"finalizers": [other], "annotations": {mark: None}}})
-    status = {"observedGeneration": 1, "phase": "Granted", "cluster": {"name": name, "namespace": world.namespace}}
-    await world.patch(ClusterRequest, "holder", {"status": status}, subresource="status")
+    lost, mark = claim_of(request.metadata.uid), claim_of(holder.metadata.uid)
+    words = json.dumps({"namespace": world.namespace, "name": "holder", "prefix": prefix})
+    body = {"metadata": {"finalizers": [mark], "annotations": {lost: None, mark: words}}}
+    await world.patch(Cluster, name, body)
     async with scheduling(world.connection):
-        lost = await world.reaches("one", "Pending", reason="ClaimLost")
-        assert name in lost.status.message
-        assert condition(lost, "Ready").reason == "ClaimLost"
+        waits = await world.reaches("one", "Pending", reason="ClaimLost")
+        assert name in waits.status.message
+        assert condition(waits, "Ready").reason == "ClaimLost"
         event = await world.told(cluster, "ClaimLost")
         assert f"{world.namespace}/one" in event["note"]
         assert event["type"] == "Warning"
@@ -160,6 +161,7 @@ async def test_both_sides_are_told_when_a_dropped_claim_cannot_be_restored(world
         _, again = await world.granted("one")
         assert again.metadata.name == name
         await sound(world, "one")
+        assert (await world.get(ClusterRequestGrant, "one")).spec.prefix == "team-"
 
 
 @pytest.mark.usefixtures("offers")

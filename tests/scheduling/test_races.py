@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 import pytest
-from machine_kit import Witness
+from machine_kit import Witness, doomed, proxy_before
 from scheduling_kit import until
 
 from mooring.api.claims import claimants
@@ -147,3 +147,22 @@ async def test_more_takers_than_seats(world, clerks):
         for first in range(0, 60, LANES):
             await asyncio.gather(*map(rush, range(first, first + LANES)))
     assert not witness.wrongs
+
+
+async def test_one_cluster_for_all_makes_no_storm(world, plane):
+    """As many workers as there are want the same cluster at once: they wait at its desk, and not for the server."""
+    await world.profile()
+    await world.purpose("open", dedicated=False)
+    count = 300
+    async with proxy_before(plane) as proxy, doomed(proxy.connection):
+        await asyncio.gather(*(world.request(f"r{number}", purpose="open") for number in range(count)))
+        for number in range(count):
+            await world.granted(f"r{number}")
+        asked = [one for one in proxy.requests if not one.is_watch and one.verb != "list"]
+    clusters = await world.assert_sound()
+    assert len(clusters) == 1
+    conflicts = [one for one in asked if one.server_status == 409]
+    claims = [one for one in asked if one.resource == "clusters"]
+    print(f"{len(asked) / count:.2f} calls per grant, {len(claims)} for claims, {len(conflicts)} conflicts")
+    print(Counter((one.verb, one.resource, one.subresource, one.server_status) for one in asked))
+    assert len(asked) <= 6 * count

@@ -158,5 +158,12 @@ def test_the_story_is_told_as_it_was_agreed_on(name: str, golden) -> None:
     golden(STORIES / f"{name}.txt", as_text(WORLDS[name].told()))
 
 
+def test_the_guide_shows_a_story_as_it_is_told() -> None:
+    guide = Path(__file__).parents[2] / "docs/how-to/requests.md"
+    assert (
+        f"```\n$ mooring why web -n shop\n{(STORIES / 'pending-no-capacity.txt').read_text()}```\n" in guide.read_text()
+    )
+
+
 def test_no_story_is_left_over() -> None:
     assert {path.stem for path in STORIES.glob("*.txt")} == set(WORLDS)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
-from machine_kit import Witness, until_nothing_is_left
+from machine_kit import Witness, doomed, proxy_before, until_nothing_is_left
 from scheduling_kit import scheduling, until
 
 from mooring.api.claims import claimants
 from mooring.api.clusters import Cluster
+from mooring.api.purposes import Purpose
 from mooring.api.requests import ClusterRequest
 from mooring.kube import key_of
 
@@ -105,3 +106,25 @@ async def test_the_last_one_out_against_the_next_one_in(world):
         assert not held & witness.deleted_under.keys(), "a cluster was deleted under a fresh claim"
         assert len(await world.all(Cluster)) == LANES
     assert not witness.wrongs
+
+
+def refused_status(request):
+    return request.subresource == "status" and request.resource == "clusterrequests" and request.server_status == 409
+
+
+async def test_a_scheduler_that_is_behind_does_not_unsay_a_grant(world, plane):
+    """It has not heard that the purpose asks for less now, nor that the other one has granted the request."""
+    await world.profile("gold")
+    await world.purpose("workload", dedicated=True, traits=[{"trait": "fast"}])
+    async with proxy_before(plane) as proxy, doomed(proxy.connection):
+        await world.request("one", purpose="workload")
+        await world.reaches("one", "Denied")
+        proxy.freeze_watches(matching=lambda request: request.resource in {"purposes", "clusterrequests"})
+        await world.patch(Purpose, "workload", {"spec": {"traits": None}})
+        async with scheduling(world.connection):
+            await world.granted("one")
+        await world.profile("silver")  # which is not fast either: to the one that is behind, a further reason to deny
+        await proxy.wait_for(refused_status, count=2)
+        assert await world.phase("one") == "Granted"
+        proxy.thaw_watches()
+    await world.assert_sound()

@@ -113,6 +113,24 @@ async def test_a_seat_is_waited_for_until_it_is_given_back(world):
         assert again.metadata.uid == cluster.metadata.uid
 
 
+async def test_a_seat_helps_also_who_waits_for_something_else(world):
+    """No profile fits, so that nothing can be made; but a shared cluster that is there already would do."""
+    await world.purpose("workload", dedicated=False, tenancyCount=1)
+    await world.cluster("a")
+    async with scheduling(world.connection):
+        await world.request("one", purpose="workload")
+        await world.granted("one")
+        for name in ("two", "three"):
+            await world.request(name, purpose="workload")
+            await world.reaches(name, "Pending", reason="NoProfilesYet")
+        await world.delete(ClusterRequest, "one")
+        await until(lambda: _granted(world, "two", "three"), "one of both is granted")
+        await world.cluster("b")
+        await world.granted("two")
+        await world.granted("three")
+        await world.assert_sound(seats=1)
+
+
 async def test_capacity_that_was_only_assumed_to_be_taken_is_not_waited_for_in_vain(world):
     """While the cluster of one request is being written, it counts; when it is refused, the others are told."""
     await world.profile(maxClusters=1)
@@ -237,6 +255,23 @@ async def test_a_missing_namespace_is_looked_for_again(world):
         await until(granted, "the request is granted")
         request, _ = await world.granted("one")
         assert request.status.cluster.namespace == home
+
+
+async def test_what_is_forbidden_now_is_not_denied_for_ever(world):
+    """A namespace that is ending takes nothing new; whether it comes back nobody can know."""
+    await world.profile()
+    home = f"clusters-{uuid.uuid4().hex[:8]}"
+    await world.kube.create(NAMESPACES, namespace_object(home))
+    await world.cluster("last", namespace=home, purposes=["other"], metadata={"finalizers": [KEEPER]})
+    await world.kube.delete(NAMESPACES, home)
+    await world.purpose("mcp", dedicated=True, template={"metadata": {"namespace": home}})
+    async with scheduling(world.connection):
+        await world.request("one", purpose="mcp")
+        waits = await world.reaches("one", "Pending", reason="InvalidPurpose")
+        assert home in waits.status.message
+        assert condition(waits, "Stalled") is None
+        await world.patch(Purpose, "mcp", {"spec": {"template": {"metadata": {"namespace": world.namespace}}}})
+        await world.granted("one")
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

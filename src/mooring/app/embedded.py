@@ -10,10 +10,12 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections.abc import Awaitable, Callable
 
 from mooring.api.crds import KINDS
 from mooring.app.installing import install_everything
 from mooring.app.logs import log_to_stderr
+from mooring.app.purposes import install_first_purposes
 from mooring.app.wiring import platform_connection, wired
 from mooring.controlplane.plane import ControlPlane
 from mooring.kube import Client, Connection, KubeError, typed
@@ -52,7 +54,8 @@ class EmbeddedControllers:
             self._running.result()  # raises what ended them
 
     async def keep(self) -> None:
-        """Start them again when they end by themselves. Runs until cancelled."""
+        """Furnish the landscape, and start them again when they end by themselves. Runs until cancelled."""
+        await self._furnish()
         while True:
             if self._running is not None:
                 await asyncio.wait({self._running})
@@ -60,6 +63,15 @@ class EmbeddedControllers:
             await asyncio.sleep(_PAUSE)
             with contextlib.suppress(KubeError):  # the platform is away: the watch that failed has said so
                 await self.begin()
+
+    async def _furnish(self) -> None:
+        """What a landscape begins with, once it is up: nobody waits for it, and every request can."""
+        while True:
+            try:
+                return await self._as_admin(install_first_purposes)
+            except KubeError as error:
+                log.warning("the first purposes cannot be installed yet (%s)", error)
+            await asyncio.sleep(_PAUSE)
 
     def moved(self) -> None:
         """The platform's API server was started again, perhaps on another port."""
@@ -79,17 +91,17 @@ class EmbeddedControllers:
         deadline = time.monotonic() + _RIGHTS_PATIENCE
         while True:
             try:
-                return await self._install()
+                return await self._as_admin(install_everything)
             except (Forbidden, NotFound, ServerError, UnknownKind):
                 if time.monotonic() > deadline:
                     raise
             await asyncio.sleep(_LOOK_AGAIN)
 
-    async def _install(self) -> None:
+    async def _as_admin(self, deed: Callable[[Client], Awaitable[None]]) -> None:
         platform = self._platform
         known = certificate_only(platform.admin_certificate())
         async with Client(Connection(server=platform.server, ca=platform.ca, credentials=known)) as client:
-            await install_everything(client)
+            await deed(client)
 
     async def _until_rights_are_known(self, connection: Connection) -> None:
         """Wait for the API server's authorizer: it learns from a watch, and a little later, what was bound."""

@@ -35,7 +35,7 @@ GRANTS = typed(ClusterRequestGrant)
 
 
 @dataclass(frozen=True, slots=True)
-class Landscape:
+class Stock:
     """What can be had, and what there is."""
 
     catalogue: Catalogue
@@ -52,7 +52,7 @@ def configured(paths: Sequence[Path]) -> Configuration:
         raise UnusableConfiguration(", ".join(map(str, paths)), error.problems) from None
 
 
-async def seen(client: Client, configuration: Configuration = DEFAULT_CONFIGURATION) -> Landscape:
+async def seen(client: Client, configuration: Configuration = DEFAULT_CONFIGURATION) -> Stock:
     """Everything that a decision depends on, in one list per kind."""
     purposes, profiles, equivalences, providers, clusters = await asyncio.gather(
         listed(client, Purpose),
@@ -68,7 +68,7 @@ async def seen(client: Client, configuration: Configuration = DEFAULT_CONFIGURAT
         providers=providers,
         configuration=configuration,
     )
-    return Landscape(catalogue, Fleet.of(clusters, labels=catalogue.labels, by_namespace=catalogue.by_namespace))
+    return Stock(catalogue, Fleet.of(clusters, labels=catalogue.labels, by_namespace=catalogue.by_namespace))
 
 
 async def listed(client: Client, kind: type[K], *, namespace: str | None = None) -> list[K]:
@@ -85,12 +85,12 @@ async def listed(client: Client, kind: type[K], *, namespace: str | None = None)
 
 async def told(client: Client, key: ObjectKey, configuration: Configuration = DEFAULT_CONFIGURATION) -> Story:
     """The story of a request that exists."""
-    landscape, request, grant = await asyncio.gather(
+    stock, request, grant = await asyncio.gather(
         seen(client, configuration), request_named(client, key), grant_of(client, key)
     )
     if grant is not None and not _is_of(grant, request):
         grant = None  # of an earlier request of the same name, and about to go
-    return story(request, landscape.catalogue, landscape.fleet, grant=grant)
+    return story(request, stock.catalogue, stock.fleet, grant=grant)
 
 
 async def grant_of(client: Client, key: ObjectKey) -> ClusterRequestGrant | None:

@@ -14,6 +14,7 @@ from typing import Any
 from mooring.api.crds import KINDS, definitions
 from mooring.kube import Client, Object, Resource, untyped
 from mooring.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
+from mooring.scheduling.controllers import RIGHTS as SCHEDULING_RIGHTS
 
 NAMESPACE = "mooring-system"
 ACCOUNT = "mooring"
@@ -86,7 +87,7 @@ def operator() -> list[Object]:
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": here},
         _rbac("ClusterRole", {"name": ACCOUNT}, rules=_cluster_rules()),
         _rbac("ClusterRoleBinding", {"name": ACCOUNT}, subjects=subjects, roleRef=_role_ref("ClusterRole")),
-        _rbac("Role", here, rules=_lease_rules()),
+        _rbac("Role", here, rules=[*_lease_rules(), _configuration_rule()]),
         _rbac("RoleBinding", here, subjects=subjects, roleRef=_role_ref("Role")),
         _flow_schema("mooring-leases", "leader-election", 150, "coordination.k8s.io", "leases"),
         _flow_schema("mooring", "workload-high", 1_000, "*", "*"),
@@ -94,7 +95,7 @@ def operator() -> list[Object]:
 
 
 def _cluster_rules() -> list[Object]:
-    """Reading our kinds, and telling events. Each controller that writes adds what it writes."""
+    """Reading our kinds, telling events, and what each room writes."""
     groups = sorted({kind.API.group for kind in KINDS})
     read = [
         {
@@ -104,7 +105,8 @@ def _cluster_rules() -> list[Object]:
         }
         for group in groups
     ]
-    return [*read, {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}]
+    events = {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}
+    return [*read, events, *SCHEDULING_RIGHTS]
 
 
 def _lease_rules() -> list[Object]:
@@ -114,6 +116,11 @@ def _lease_rules() -> list[Object]:
         {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]},
         {**named, "verbs": ["get", "update"]},
     ]
+
+
+def _configuration_rule() -> Object:
+    """The ConfigMap that ``mooring run --configmap-name`` names: in our namespace, and under a name of the owner's."""
+    return {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}
 
 
 def _rbac(kind: str, metadata: Object, **fields: object) -> Object:

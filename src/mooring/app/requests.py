@@ -30,6 +30,7 @@ from mooring.kube import (
 from mooring.kube.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
 from mooring.scheduling.configuration import DEFAULT_CONFIGURATION, Configuration
 from mooring.scheduling.story import Story, story
+from mooring.scheduling.telling import printable
 
 API: Final = ClusterRequest.API
 # Read as plain data where it is printed: nothing that the server has is lost.
@@ -118,8 +119,8 @@ async def foretold(client: Client, document: Document, configuration: Configurat
         checked = await client.create(REQUESTS, document, dry_run=True)
     except (AlreadyExists, Invalid, NotFound) as error:
         raise _refused(client, document, error) from None
-    landscape = await seen(client, configuration)
-    return story(checked, landscape.catalogue, landscape.fleet, on_paper=True)
+    stock = await seen(client, configuration)
+    return story(checked, stock.catalogue, stock.fleet, on_paper=True)
 
 
 def _taken(document: Document) -> SettingError:
@@ -186,7 +187,8 @@ async def until_ready(client: Client, key: ObjectKey, uid: str, *, told: Told) -
                 raise NotGranted(f"The clusterrequest {key} was deleted while it was waited for.")
             status = request.status
             if status is not None and status.phase == RequestPhase.DENIED:
-                raise NotGranted(f"The clusterrequest {key} is denied ({status.reason}). {status.message}".rstrip())
+                said = f"The clusterrequest {key} is denied ({status.reason}). {status.message}"
+                raise NotGranted(printable(said).rstrip())
             if status is not None and status.phase == RequestPhase.GRANTED and is_true(status.conditions, READY):
                 return request
     raise AssertionError("a watch does not end")  # pragma: no cover

@@ -184,7 +184,7 @@ async def _until_ready(reach: Reach, metadata: Object, seconds: float | None) ->
 
 
 def _print_foretold(answer: tuple[Object, Story], output: Printed | None) -> None:
-    from mooring.scheduling.telling import decision
+    from mooring.scheduling.telling import decision, printable
 
     document, story = answer
     if output is Printed.NAME:
@@ -193,11 +193,11 @@ def _print_foretold(answer: tuple[Object, Story], output: Printed | None) -> Non
     elif output is not None:
         print_story(story, Telling(output))
     else:
-        typer.echo(f"{story.outcome.phase} ({story.outcome.reason}), if it were created now:")
-        for line in decision(story.outcome):
-            typer.echo(f"  {line}")
-        for one in story.remedies:
-            typer.echo(f"  - {one.what}")
+        outcome = story.outcome
+        reason = f" ({outcome.reason})" if outcome.reason != outcome.phase else ""
+        typer.echo(f"{outcome.phase}{reason}, if it were created now:")
+        for line in (*decision(outcome), *(f"- {one.what}" for one in story.remedies)):
+            typer.echo(f"  {printable(line)}")
 
 
 @app.command("list")
@@ -248,6 +248,7 @@ def _print_requests(found: list[Object], *, everywhere: bool, wide: bool) -> Non
 
     from mooring.api.requests import ClusterRequest
     from mooring.kube import key_of
+    from mooring.scheduling.telling import printable
 
     now = time.time()
     header = ["NAME", "PURPOSES", "PHASE", "REASON", "CLUSTER", "READY", "TTL LEFT", "AGE"]
@@ -262,7 +263,7 @@ def _print_requests(found: list[Object], *, everywhere: bool, wide: bool) -> Non
             continue
         row = _row(request, now)
         row = ([request.metadata.namespace] if everywhere else []) + row + (_wide(request) if wide else [])
-        rows.append([cell or "-" for cell in row])
+        rows.append([printable(cell) or "-" for cell in row])
     print_table(header, rows)
 
 
@@ -403,7 +404,9 @@ def _waiting(work: Coroutine[Any, Any, Any], on_interrupt: str) -> Any:
 
 
 def _progress(text: str) -> None:
-    typer.echo(f"  {text}", err=True)
+    from mooring.scheduling.telling import printable
+
+    typer.echo(f"  {printable(text)}", err=True)
 
 
 def _seconds(timeout: str, *, wait: bool) -> float | None:

@@ -45,6 +45,8 @@ def simulate(
 
 
 def _print(result: Simulation) -> None:
+    from mooring.scheduling.telling import printable
+
     told = [one.story for one in result.answers if one.story is not None]
     for number, story in enumerate(told):
         if number:
@@ -53,19 +55,13 @@ def _print(result: Simulation) -> None:
     if told:
         return
     rows = [
-        (
-            one.request,
-            _word(one),
-            one.outcome.cluster or "-",
-            one.outcome.prefix or "-",
-            one.outcome.reason,
-        )
+        (one.request, _word(one), one.outcome.cluster or "-", one.outcome.prefix or "-", one.outcome.reason)
         for one in result.answers
     ]
     print_table(("REQUEST", "OUTCOME", "CLUSTER", "PREFIX", "REASON"), rows)
     waiting = [one for one in result.answers if not one.outcome.cluster]
     for one in waiting:
-        typer.echo(f"\n{one.request}: {one.outcome.message}")
+        typer.echo(f"\n{one.request}: {printable(one.outcome.message)}")
     if waiting:
         typer.echo("\n'--explain NAME' tells the whole story of one of them.")
 

@@ -198,6 +198,11 @@ class Etcd:
         answer = await self._call("auth/user/list")
         return frozenset(answer.get("users", ())) - {"root"}
 
+    async def roles(self) -> frozenset[str]:
+        """All roles but root's."""
+        answer = await self._call("auth/role/list")
+        return frozenset(answer.get("roles", ())) - {"root"}
+
     async def count_keys(self, tenant: str) -> int:
         prefix, end = _range(tenant)
         return int((await self._call("kv/range", key=prefix, range_end=end, count_only=True)).get("count", 0))

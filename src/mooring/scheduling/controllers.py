@@ -74,7 +74,7 @@ def add_scheduling(
         manager.add(controller)
 
     def wake_for_seat() -> None:
-        for key in seen.waiting_for(WaitsFor.CLUSTERS):
+        for key in seen.waiting_for(WaitsFor.SEATS):
             requests.enqueue(key)
 
     seen.seat_fell_free = wake_for_seat

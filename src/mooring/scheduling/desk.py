@@ -183,9 +183,10 @@ class Desk:
         alone = next((one.request for one in seated if cluster.spec.tenancy is Tenancy.EXCLUSIVE), None)
         if alone is not None:
             wanted = with_propagated(wanted, alone)
-        if wanted == cluster:
+        goes = bool(leaving) and goes_without_claims(wanted.metadata)
+        if wanted == cluster and not goes:
             return seated, cluster
-        if goes_with_last_claim(cluster.metadata, wanted.metadata):
+        if goes:
             await self._clusters.delete(cluster, guarded=True)
             there = self._seen.clusters.get(key_of(cluster))
             if there is None or not there.metadata.deleting:
@@ -257,13 +258,13 @@ class Desk:
         return changed or not isinstance(error, Invalid | NotFound)
 
 
-def goes_with_last_claim(before: Metadata, after: Metadata) -> bool:
-    """Whether the cluster is to be deleted, because its last claim is given up."""
+def goes_without_claims(metadata: Metadata) -> bool:
+    """Whether the cluster, left by somebody and as it would be then, is to be deleted: nobody else is there."""
     return (
-        bool(claimants(before))
-        and not claimants(after)
-        and not before.deleting
-        and before.labels.get(DELETE_WITHOUT_REQUESTS_LABEL) == "true"
+        not claimants(metadata)
+        and not metadata.deleting
+        and WARM_LABEL not in metadata.labels
+        and metadata.labels.get(DELETE_WITHOUT_REQUESTS_LABEL) == "true"
     )
 
 

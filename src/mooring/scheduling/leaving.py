@@ -39,8 +39,8 @@ class Leaving:
         if await self._access_remains(request):
             return Outcome.await_change()
         uid = request.metadata.uid
-        for cluster in list(self._seen.held_by(uid)):
-            await self._desk.leave(key_of(cluster), uid)
+        for key in self._homes(request):
+            await self._desk.leave(key, uid)
         waits_for = self._ending_cluster(request)
         if waits_for is not None:
             # Noted in the same step in which it was seen to be there, so that its end is not missed.
@@ -64,16 +64,24 @@ class Leaving:
             await self._tell(request, Reason.WAITING_FOR_ACCESS, message)
         return bool(left)
 
-    def _ending_cluster(self, request: ClusterRequest) -> ObjectKey | None:
-        """The cluster whose end the request waits for: one that is ending, if it is to wait at all."""
+    def _homes(self, request: ClusterRequest) -> list[ObjectKey]:
+        """The clusters to leave: those with its claim, and its home. Somebody may have torn the claim off there."""
+        held = [key_of(one) for one in self._seen.held_by(request.metadata.uid)]
+        home = self._home(request)
+        return held if home is None or home in held or home not in self._seen.clusters else [*held, home]
+
+    def _home(self, request: ClusterRequest) -> ObjectKey | None:
+        """The cluster that the request was granted."""
         grant = self._seen.grants.get(key_of(request))
         reference = grant.spec.cluster_ref if grant is not None and belongs_to(grant, request) else None
         if reference is None and request.status is not None:
             reference = request.status.cluster
-        if reference is None:
-            return None
-        home = ObjectKey(reference.namespace, reference.name)
-        cluster = self._seen.clusters.get(home)
+        return None if reference is None else ObjectKey(reference.namespace, reference.name)
+
+    def _ending_cluster(self, request: ClusterRequest) -> ObjectKey | None:
+        """The cluster whose end the request waits for: one that is ending, if it is to wait at all."""
+        home = self._home(request)
+        cluster = None if home is None else self._seen.clusters.get(home)
         if cluster is None or not cluster.metadata.deleting or not self._waits(request, cluster):
             return None
         return home

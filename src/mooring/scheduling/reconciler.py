@@ -46,7 +46,7 @@ log = structlog.get_logger(__name__)
 _PLANS_AT_MOST = 10  # in one run, if seats are always taken by others in between
 _LOOK_AGAIN = 30.0  # seconds, where nothing can be watched: a namespace that is missing, a quota
 
-# Whose end may come with a cluster; all others wait for rules.
+# Whose end may come with any cluster; others wait for rules, or for a seat if they share.
 _NEED_CLUSTERS = {Reason.NO_CAPACITY, Reason.CLUSTER_CONFLICT, Reason.CLUSTER_TERMINATING, Reason.CLAIM_LOST}
 
 
@@ -267,10 +267,15 @@ class RequestReconciler:
 
     def _waiting(self, request: ClusterRequest, why: Unanswerable, standing: Standing) -> Answer:
         """Note what the request waits for, in the same step in which it was decided."""
-        needs = WaitsFor.CLUSTERS if why.reason in _NEED_CLUSTERS else WaitsFor.RULES
-        self._seen.waiting[key_of(request)] = needs
+        self._seen.waiting[key_of(request)] = self._needs(request, why.reason)
         phase = RequestPhase.DENIED if why.final and standing.home is None else RequestPhase.PENDING
         return Answer(phase=phase, reason=why.reason, message=why.message)
+
+    def _needs(self, request: ClusterRequest, reason: Reason) -> WaitsFor:
+        if reason in _NEED_CLUSTERS:
+            return WaitsFor.CLUSTERS
+        ask = self._seen.catalogue.ask(request.spec)
+        return WaitsFor.SEATS if isinstance(ask, Ask) and not ask.dedicated else WaitsFor.RULES
 
     async def _tell(self, asked: ClusterRequest, answer: Answer, cluster: Cluster | None, life: Life) -> None:
         """Tell the request that was looked at, and not a later one of the same name.

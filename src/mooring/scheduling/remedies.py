@@ -185,7 +185,8 @@ def _no_fit(request: ClusterRequest, catalogue: Catalogue, fleet: Fleet) -> Iter
     for way in [one for one in shortest if one.traits and not one.profile][:1]:
         missing = [one for one in way.traits if isinstance(one, Leaf) and not one.negated]
         if len(missing) == len(way.traits):
-            yield _owners(f"Publish a profile that has {' and '.join(one.spelled[0] for one in missing)}.")
+            traits = " and ".join(one.spelled[0] for one in missing)
+            yield _owners(f"Offer a profile that is like {way.offer.name} and has {traits} as well.")
 
 
 def _together(ways: Sequence[_Way]) -> list[list[_Way]]:

@@ -30,7 +30,8 @@ class WaitsFor(Enum):
     """What must change before a request can be answered better."""
 
     RULES = "purposes, profiles, equivalences or the configuration"
-    CLUSTERS = "those, or a cluster"
+    SEATS = "those, or a seat in a shared cluster"
+    CLUSTERS = "those, or any cluster, or the end of one"
 
 
 class Seen:
@@ -93,7 +94,8 @@ class Seen:
         """The requests that a change of this may help."""
         if what is WaitsFor.RULES:
             return tuple(self.waiting)
-        return tuple(key for key, needs in self.waiting.items() if needs is WaitsFor.CLUSTERS)
+        helped = {WaitsFor.CLUSTERS, what}
+        return tuple(key for key, needs in self.waiting.items() if needs in helped)
 
     def _cluster_changed(self, change: Change[Cluster]) -> None:
         if change.after is None:

@@ -31,9 +31,9 @@ def as_text(told: Story) -> str:
     ]
     parts = []
     for title, lines in chapters:
-        body = [f"  {line}".rstrip() for line in lines]
+        body = [f"  {printable(line)}".rstrip() for line in lines]
         if body or title == chapters[0][0]:
-            parts.append("\n".join([title, *body]))
+            parts.append("\n".join([printable(title), *body]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -135,9 +135,16 @@ def wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
 
 
+def printable(text: str) -> str:
+    """A line that does nothing to a terminal but to be read: traits and messages are written by strangers."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
 def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
     """Rows of text with their columns below each other."""
-    table = [list(row) for row in rows]
+    table = [[printable(cell) for cell in row] for row in rows]
     if not table:
         return []
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from mooring.api.access import AccessRequest
 from mooring.api.claims import claimants
-from mooring.api.clusters import Cluster
+from mooring.api.clusters import Cluster, Tenancy
 from mooring.api.conditions import READY, Condition, found
 from mooring.api.marks import PROPAGATED_PREFIX, REQUEST_FINALIZER, claim_of
 from mooring.api.requests import ClusterRequest, ClusterRequestGrant
@@ -39,7 +39,7 @@ class Wakes:
             concerned |= before & after
         keys = [key for uid in concerned for key in self._seen.requests.keys_by("uid", uid)]
         if concerned or _may_serve(change):
-            keys += self._seen.waiting_for(WaitsFor.CLUSTERS)
+            keys += self._seen.waiting_for(WaitsFor.SEATS if _is_shared(change.after) else WaitsFor.CLUSTERS)
         if change.after is None and change.before is not None:
             # A request in deletion may wait for the end of a cluster that carries its claim no more.
             keys += self._seen.leaving.pop(change.key, ())
@@ -116,6 +116,10 @@ def _looks(cluster: Cluster | None) -> tuple[bool, Condition | None] | None:
         return None
     ready = found(cluster.status.conditions, READY) if cluster.status is not None else None
     return cluster.metadata.deleting, ready
+
+
+def _is_shared(cluster: Cluster | None) -> bool:
+    return cluster is not None and cluster.spec.tenancy is Tenancy.SHARED
 
 
 def _may_serve(change: Change[Cluster]) -> bool:

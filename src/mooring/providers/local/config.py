@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final
 
 from mooring.api.clusters import SupportedVersion
-from mooring.api.kinds import AGE_COLUMN, CLUSTERS_GROUP, EMPTY, Api, Column, Kind, Part
-from mooring.api.references import LocalReference
+from mooring.api.kinds import AGE_COLUMN, CLUSTERS_GROUP, EMPTY, READY_COLUMN, Api, Column, Kind, Part
 from mooring.api.schema import Rule, about
 from mooring.api.traits import SupportedTrait
 from mooring.providers.local.flags import FLAGS
+from mooring.providers.sdk.configs import ConfigSpec, ConfigStatus
 
 GROUP: Final = f"local.{CLUSTERS_GROUP}"
 
@@ -44,10 +44,9 @@ class Resources(Part, frozen=True, kw_only=True):
     ] = 0
 
 
-class LocalConfigSpec(Part, frozen=True, kw_only=True):
+class LocalConfigSpec(ConfigSpec, frozen=True, kw_only=True):
     """Which clusters there may be."""
 
-    provider_ref: Annotated[LocalReference, about("The provider that this configuration is for.")]
     versions: Annotated[
         tuple[SupportedVersion, ...],
         about("The versions of Kubernetes that clusters can have. Absent: all whose programs are here.", max_items=64),
@@ -86,8 +85,11 @@ class LocalConfig(Kind, frozen=True, kw_only=True):
         columns=(
             Column(name="Provider", path=".spec.providerRef.name"),
             Column(name="Max", path=".spec.maxClusters", type="integer"),
+            READY_COLUMN,
             AGE_COLUMN,
         ),
+        has_status=True,
     )
 
     spec: Annotated[LocalConfigSpec, about()]
+    status: Annotated[ConfigStatus | None, about()] = None

@@ -10,9 +10,9 @@ from typing import Final
 
 from mooring.api.clusters import Cluster, Tenancy
 from mooring.api.kinds import Document
-from mooring.api.names import shortened
 from mooring.kube import ObjectKey
 from mooring.providers.local.config import LocalConfig
+from mooring.providers.sdk.naming import profile_name
 
 PLATFORM: Final = ObjectKey(namespace="mooring-system", name="platform")
 
@@ -37,7 +37,7 @@ def default_config(provider: str, name: str) -> Document:
 
 def platform_cluster(environment: str, provider: str, config: str, key: ObjectKey) -> Document:
     spec = {
-        "profile": shortened(f"{environment}.{provider}.{config}"),
+        "profile": profile_name(environment=environment, provider=provider, config=config),
         "tenancy": Tenancy.SHARED.value,
         "purposes": ["platform"],
     }

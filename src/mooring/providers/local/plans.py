@@ -62,10 +62,12 @@ def next_version(running: str, wanted: str) -> tuple[str, Refused | None]:
     now, then = Version.parse(running), Version.parse(wanted)
     if then < now:
         why = f"The cluster runs {running}, and its data cannot be read by the older {wanted}"
-        return running, Refused(f"{why}. Set spec.kubernetes.version to {running} or newer.", reason="Downgrade")
+        return running, Refused(f"{why}. Set spec.kubernetes.version to {running} or newer.", reason="DowngradeRefused")
     if then.numbers[0] != now.numbers[0] or then.numbers[1] > now.numbers[1] + 1:
         why = f"The cluster runs {running}; Kubernetes is upgraded one minor version at a time, and not to {wanted}"
-        return running, Refused(f"{why} at once. Set spec.kubernetes.version to what comes next.", reason="Upgrade")
+        return running, Refused(
+            f"{why} at once. Set spec.kubernetes.version to what comes next.", reason="UpgradeRefused"
+        )
     return _plain(wanted), None
 
 

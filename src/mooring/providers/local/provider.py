@@ -36,8 +36,7 @@ class LocalProvider(Provider[LocalConfig]):
         self._platform = platform
         self._clusters: dict[str, LocalCluster] = {}
         self._at_hand: Mapping[str, Executables] | None = None
-        # Called with the key of a cluster that should be looked at again; whoever runs the provider sets it.
-        self.wake: Callable[[ObjectKey], None] | None = None
+        self._listener: Callable[[ObjectKey], None] | None = None
 
     async def profiles(self, config: LocalConfig) -> Sequence[Offer]:
         return [offer(config, await self._versions())]
@@ -76,6 +75,15 @@ class LocalProvider(Provider[LocalConfig]):
             raise NotReady(f"The cluster {order.key} has not been started yet.")
         return admin_connection(plane)
 
+    async def watch(self, wake: Callable[[ObjectKey], None]) -> None:
+        """Tell of every change, and let go of the clusters at the end: whoever comes next finds them again."""
+        self._listener = wake
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            self._listener = None
+            await self.close()
+
     async def close(self) -> None:
         """Let go of all clusters, which live on."""
         clusters, self._clusters = list(self._clusters.values()), {}
@@ -92,8 +100,8 @@ class LocalProvider(Provider[LocalConfig]):
         return self._clusters[identity]
 
     def _wake(self, key: ObjectKey) -> None:
-        if self.wake is not None:
-            self.wake(key)
+        if self._listener is not None:
+            self._listener(key)
 
     async def _versions(self) -> Mapping[str, Executables]:
         if self._at_hand is None:
@@ -105,7 +113,7 @@ class LocalProvider(Provider[LocalConfig]):
 
     def _state(self, cluster: LocalCluster) -> State:
         reason, message = ("", "") if cluster.ready else cluster.told()
-        look_again = LOOK if cluster.ready or self.wake is not None else _LOOK_AGAIN
+        look_again = LOOK if cluster.ready or self._listener is not None else _LOOK_AGAIN
         return _state(
             cluster.plane,
             ready=cluster.ready,

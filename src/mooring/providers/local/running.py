@@ -145,6 +145,7 @@ class LocalCluster:
         self._changed()  # its address is known
         await plane.start()
         self.version = await self._told_version()
+        self._troubles = Troubles()
         self._say(ready=True)
 
     async def _keep(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from typing import Final
 
@@ -10,16 +9,11 @@ from mooring.controlplane.components import API_SERVER
 from mooring.controlplane.errors import ProcessError
 from mooring.controlplane.plane import ControlPlane
 from mooring.controlplane.processes import program_of
+from mooring.providers.sdk.scrubbing import scrubbed
 
 _STABLE: Final = 60.0  # after so many seconds of life an end counts as the first one again
 _CALM, _LONGEST_CALM = 10.0, 30.0  # seconds that a process which keeps ending must live before it is believed
 _LONGEST_LINE: Final = 400
-_SECRETS: Final = (
-    re.compile(r"eyJ[\w-]{8,}(\.[\w-]*){0,2}"),  # a token
-    re.compile(r"-----BEGIN [^-]+-----.*?(-----END [^-]+-----|$)", re.DOTALL),
-    re.compile(r"(?i)(?<=[:/])[^\s:/@]+:[^\s@/]+(?=@)"),  # a password in an address
-    re.compile(r"(?i)\b(bearer|basic|password|passwd|token|secret|authorization)(\"?\s*[=:]\s*\"?|\s+)[^\s\",;]{8,}"),
-)
 
 
 class Troubles:
@@ -39,8 +33,8 @@ class Troubles:
         self.message = f"{program} {how} and is started again."
         if self._row > 1:
             last = program_of(plane.directory, program).last_lines()
-            self.message = without_secrets(
-                f"{program} keeps dying: {how}, for the {self._row}th time in a row. The end of its log:\n{last}"
+            self.message = fit_to_tell(
+                f"{program} {how}; that makes {self._row} ends in a row. The end of its log:\n{last}"
             )
         self.reason = "KeepsDying" if self._row > 1 else "Restarting"
 
@@ -49,7 +43,7 @@ class Troubles:
         self._count(again=True)
         dies = isinstance(error, ProcessError) and self._row > 1
         self.reason = "KeepsDying" if dies else "StartFailed"
-        self.message = without_secrets(str(error) or type(error).__name__)
+        self.message = fit_to_tell(str(error) or type(error).__name__)
 
     def hangs(self) -> None:
         """Nothing has ended, and nothing answers."""
@@ -70,8 +64,7 @@ class Troubles:
         self._last = time.monotonic()
 
 
-def without_secrets(text: str) -> str:
-    """The text with short lines, and with an ellipsis in place of whatever looks like a secret."""
-    for secret in _SECRETS:
-        text = secret.sub("…", text)
-    return "\n".join(line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in text.splitlines())
+def fit_to_tell(text: str) -> str:
+    """The text with short lines, and without what looks like a secret."""
+    lines = scrubbed(text).splitlines()
+    return "\n".join(line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in lines)

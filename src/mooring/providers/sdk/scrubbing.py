@@ -15,14 +15,19 @@ HIDDEN: Final = "(hidden)"
 
 _PRIVATE_KEY = r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"
 _ENCODED_PEM = r"LS0tLS1CRUdJTi[A-Za-z0-9+/=\s]*"  # how base64 of "-----BEGIN" begins
-_WEB_TOKEN = r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"  # three parts, the first is JSON
+_JWT = r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"  # three parts, the first is JSON
 _NAMED = (
-    r"\b(?:client-key-data|client-certificate-data|id-token|refresh-token|token|password|bearer)\b"
-    r"[\"']?\s*(?:[:=]\s*|\s)[\"']?[^\s\"',}]{8,}"
+    r"\b(?:client-key-data|client-certificate-data|id-token|refresh-token|token|password)\b"
+    r"[\"']?\s*[:=]\s*[\"']?[^\s\"',}]{8,}"
 )
-_SECRET = re.compile("|".join((_PRIVATE_KEY, _ENCODED_PEM, _WEB_TOKEN, _NAMED)), re.IGNORECASE)
-_KUBECONFIG = re.compile(r"\bkind[\"']?:\s*[\"']?Config\b[\s\S]*\busers[\"']?:|\busers[\"']?:[\s\S]*\bkind[\"']?:\s*[\"']?Config\b")
-_TELLING_NAMES = re.compile(r"(?i)(kube-?config|password|passwd|private-?key|client-?key(-?data)?|(^|-)token|secret-?data)$")
+_BEARER = r"\bbearer\s+[^\s\"',}]{16,}"
+_SECRET = re.compile("|".join((_PRIVATE_KEY, _ENCODED_PEM, _JWT, _NAMED, _BEARER)), re.IGNORECASE)
+_KUBECONFIG = re.compile(
+    r"\bkind[\"']?:\s*[\"']?Config\b[\s\S]*\busers[\"']?:|\busers[\"']?:[\s\S]*\bkind[\"']?:\s*[\"']?Config\b"
+)
+_TELLING_NAMES = re.compile(
+    r"(?i)(kube-?config|password|passwd|private-?key|client-?key(-?data)?|(^|-)token|secret-?data)$"
+)
 
 
 def scrubbed(text: str) -> str:

@@ -71,10 +71,9 @@ def failed(what: str) -> Report:
     return Report(truth=Truth.UNKNOWN, reason=FAILED, message=_words(what))
 
 
-def status_of(cluster: Cluster, report: Report, *, now: str) -> ClusterStatus:
-    """The status with what is known now; the very same object if nothing in it changes."""
+def status_of(cluster: Cluster, report: Report, *, generation: int, now: str) -> ClusterStatus:
+    """The status with what is known now, of that generation; the very same object if nothing in it changes."""
     old = cluster.status
-    generation = cluster.metadata.generation
     conditions: Conditions = old.conditions if old is not None else ()
     conditions = _ready(conditions, report, generation=generation, now=now)
     conditions = _stalled(conditions, report, generation=generation, now=now)

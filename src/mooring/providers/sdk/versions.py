@@ -47,7 +47,9 @@ def _is_older(version: str, running: str) -> bool:
 def _not_supported(wanted: str, supported: Sequence[SupportedVersion]) -> str:
     known = ", ".join(f"{one.version} (deprecated)" if one.deprecated else one.version for one in supported)
     if wanted:
-        return f"Kubernetes {wanted} is not supported by the profile; spec.kubernetes.version can be: {known or 'none'}."
+        return (
+            f"Kubernetes {wanted} is not supported by the profile; spec.kubernetes.version can be: {known or 'none'}."
+        )
     return (
         f"The profile has no version of Kubernetes that is not deprecated; "
         f"name one in spec.kubernetes.version: {known or 'none'}."

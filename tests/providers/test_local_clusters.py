@@ -1,0 +1,200 @@
+"""Local clusters: made, found again, healed, upgraded and gone without a trace. All of them are real ones."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from local_kit import API_SERVER, CONTROLLER_MANAGER, PATIENCE, Yard, a_yard, local_config, mended, relabelled, scripts
+
+from mooring.controlplane.errors import NotReady
+from mooring.controlplane.landscape import Landscape
+from mooring.controlplane.probes import Prober
+from mooring.kube import Client
+from mooring.kube.errors import Unauthorized
+from mooring.providers.local import PLATFORM
+from mooring.providers.sdk.provider import Order, Refused
+from mooring.testing.builders import CONFIG_MAPS, SERVICE_ACCOUNTS, config_map
+
+_ACCOUNT = "/api/v1/namespaces/default/serviceaccounts/default"
+
+
+async def _write(yard: Yard, order: Order[Any]) -> None:
+    async with Client(await yard.provider.admin_access(order)) as kube:
+        await kube.create(CONFIG_MAPS, config_map("kept", "default", {"word": "mooring"}))
+
+
+async def _read(yard: Yard, order: Order[Any]) -> str:
+    async with Client(await yard.provider.admin_access(order)) as kube:
+        return str((await kube.get(CONFIG_MAPS, "kept", namespace="default"))["data"]["word"])
+
+
+async def test_a_cluster_is_made_found_again_and_goes_without_a_trace(landscape: Landscape) -> None:
+    async with a_yard(landscape) as yard:
+        order = yard.order()
+        with pytest.raises(NotReady):
+            await yard.provider.admin_access(order)
+        first = await yard.provider.ensure(order)
+        assert (first.ready, first.reason) == (False, "Starting")
+        known = await yard.until(order, lambda state: state.api_server)
+        state = await yard.until_ready(order)
+        # Somebody may have been quicker on the port, but then it was known, too.
+        assert known.api_server.startswith("https://127.0.0.1:")
+        assert (state.version, state.note["id"]) == (yard.version, state.info)
+        assert [(one.name, one.url) for one in state.endpoints] == [("apiserver-external", state.api_server)]
+        connection = await yard.provider.admin_access(order)
+        assert connection.server == state.api_server
+        async with Client(connection) as kube:
+            await kube.get(SERVICE_ACCOUNTS, "default", namespace="default")
+            assert (await kube.version()).removeprefix("v") == yard.version
+
+        pids = [yard.pid(order, program) for program in (API_SERVER, CONTROLLER_MANAGER)]
+        await yard.start_over()
+        assert (await yard.provider.ensure(order)).ready  # at the first look: for its users nothing has happened
+        assert [yard.pid(order, program) for program in (API_SERVER, CONTROLLER_MANAGER)] == pids
+
+        ports = yard.plane(order).ports
+        await yard.start_over()  # whoever deletes need not have made it
+        await yard.until_gone(order)
+        await yard.assert_nothing_is_left(order, ports.api_server, ports.controller_manager)
+        await yard.until_gone(order)  # again is fine
+
+
+async def test_what_opens_one_cluster_opens_no_other(landscape: Landscape) -> None:
+    async with a_yard(landscape) as yard:
+        one, other = yard.order("one"), yard.order("other")
+        await asyncio.gather(yard.until_ready(one), yard.until_ready(other))
+        planes = [yard.plane(one), yard.plane(other)]
+        for name in ("ca.crt", "ca.key", "service-accounts.key", "server.key", "etcd-client.crt", "etcd-client.key"):
+            contents = {(plane.directory / "pki" / name).read_bytes() for plane in planes}
+            assert len(contents) == 2, name
+        assert {plane.identity for plane in planes} <= await yard.landscape.etcd.tenants()
+
+        body = json.dumps({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}).encode()
+        async with Client(await yard.provider.admin_access(one)) as kube:
+            answer = await kube.raw("POST", f"{_ACCOUNT}/token", body=body, content_type="application/json")
+        bearer = {"Authorization": f"Bearer {json.loads(answer)['status']['token']}"}
+        for plane, expected in zip(planes, (403, 401), strict=True):  # known, but without rights; and unknown
+            prober = Prober(plane.ports.api_server, plane.ca)
+            told = await prober.ask("GET", _ACCOUNT, headers=bearer)
+            prober.close()
+            assert told is not None
+            assert told.code == expected
+        stolen = dataclasses.replace(
+            await yard.provider.admin_access(other), credentials=(await yard.provider.admin_access(one)).credentials
+        )
+        async with Client(stolen) as kube:
+            with pytest.raises(Unauthorized):
+                await kube.get(SERVICE_ACCOUNTS, "default", namespace="default")
+
+
+async def test_killed_processes_come_back_and_those_who_wait_are_woken(landscape: Landscape) -> None:
+    async with a_yard(landscape) as yard:
+        order, woken = yard.order(), asyncio.Event()
+        watching = asyncio.create_task(yard.provider.watch(lambda key: woken.set() if key == order.key else None))
+        first = await yard.kill(order, API_SERVER)  # in the middle of its start
+        assert (await yard.until_ready(order)).look_again == 60
+        await _write(yard, order)
+        assert yard.pid(order, API_SERVER) != first
+
+        for program in (API_SERVER, CONTROLLER_MANAGER):
+            woken.clear()
+            killed = await yard.kill(order, program)
+            async with asyncio.timeout(PATIENCE):
+                await woken.wait()
+            state = await yard.provider.ensure(order)
+            # Unless it was quicker than we are, it says so; the second end in a row comes with the log.
+            assert state.ready or (program in state.message and "was killed by SIGKILL" in state.message)
+            async with asyncio.timeout(PATIENCE):
+                while yard.pid(order, program) in (None, killed):
+                    await asyncio.sleep(0.02)
+        await yard.until_ready(order)
+        assert await _read(yard, order) == "mooring"
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+
+async def test_a_program_that_keeps_dying_is_quoted_and_given_another_chance(
+    landscape: Landscape, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = scripts(tmp_path / "broken", "echo token=abcdefghijklmnop; echo there is no cheese left; exit 3")
+    monkeypatch.setenv("MOORING_MORE_BINARIES", f"1.0.0={broken}")
+    async with a_yard(landscape) as yard:
+        order = yard.order(version="1.0.0")
+        state = await yard.until(order, lambda state: state.reason == "KeepsDying")
+        assert not state.ready
+        assert "kube-apiserver exited with code 3" in state.message
+        assert "there is no cheese left" in state.message
+        assert "abcdefghijklmnop" not in state.message
+        mended(landscape, broken)
+        assert (await yard.until_ready(order)).message == ""
+
+
+async def test_an_upgrade_keeps_the_data_and_there_is_no_way_back(
+    landscape: Landscape, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newer version is a relabelled build of the same code."""
+    async with a_yard(landscape) as yard:
+        numbers = yard.version.split(".")
+        newer = ".".join([*numbers[:2], numbers[2][:-1] + "9"])
+        assert newer != yard.version
+        programs = await asyncio.to_thread(relabelled, landscape, newer, tmp_path / "newer")
+        monkeypatch.setenv("MOORING_MORE_BINARIES", f"{newer}={programs}")
+        order = yard.order()
+        await yard.until_ready(order)
+        await _write(yard, order)
+
+        upgraded = dataclasses.replace(order, version=newer, running=yard.version)
+        state = await yard.provider.ensure(upgraded)
+        assert (state.ready, state.reason) == (False, "Upgrading")
+        await yard.until_running(upgraded, API_SERVER)
+        await yard.start_over()  # in the middle of it
+        state = await yard.until(upgraded, lambda state: state.ready)
+        assert state.version == newer
+        assert await _read(yard, order) == "mooring"
+
+        await yard.start_over()  # also without any memory of what ran
+        with pytest.raises(Refused, match=f"runs {newer}.*older {yard.version}") as refusal:
+            await yard.provider.ensure(order)
+        assert refusal.value.reason == "DowngradeRefused"
+        assert (await yard.until_ready(upgraded)).version == newer
+
+
+async def test_one_that_was_never_finished_goes_as_well(landscape: Landscape) -> None:
+    async with a_yard(landscape) as yard:
+        order = yard.order()
+        await yard.until_running(order, API_SERVER)
+        ports = yard.plane(order).ports
+        assert not await yard.provider.delete(order)
+        await yard.start_over()  # in the middle of its end
+        await yard.until_gone(order)
+        await yard.assert_nothing_is_left(order, ports.api_server, ports.controller_manager)
+
+
+async def test_orders_that_cannot_be_carried_out_start_nothing(landscape: Landscape) -> None:
+    async with a_yard(landscape) as yard:
+        unknown = yard.order(version="1.2.3")
+        with pytest.raises(Refused, match=f"is 1.2.3, and the programs at hand are of {yard.version}"):
+            await yard.provider.ensure(unknown)
+        bad = yard.order(config=local_config(api_server_flags={"anonymous-auth": "true"}))
+        with pytest.raises(Refused, match="anonymous-auth"):
+            await yard.provider.ensure(bad)
+        for order in (unknown, bad):
+            await yard.assert_nothing_is_left(order)
+
+
+async def test_the_platform_is_a_cluster_that_stays(landscape: Landscape) -> None:
+    async with a_yard(landscape) as yard:
+        order: Order[Any] = dataclasses.replace(yard.order(), key=PLATFORM)
+        state = await yard.provider.ensure(order)
+        assert (state.ready, state.version) == (True, yard.version)
+        assert state.api_server == yard.landscape.platform.server
+        async with Client(await yard.provider.admin_access(order)) as kube:
+            assert (await kube.version()).removeprefix("v") == yard.version
+        with pytest.raises(Refused, match="goes with its landscape"):
+            await yard.provider.delete(order)
+        assert await yard.landscape.platform.is_ready()
