@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 from scheduling_kit import condition, quiet, scheduling, until
 
 from mooring.api.claims import claims_on
@@ -9,6 +11,7 @@ from mooring.api.clusters import Cluster
 from mooring.api.purposes import TraitEquivalence
 from mooring.api.requests import ClusterRequest, ClusterRequestGrant
 from mooring.kube import key_of
+from mooring.testing.clock import SimulatedClock
 
 
 async def test_a_dedicated_request_gets_a_cluster_of_its_own_and_gives_it_back(world):
@@ -197,7 +200,8 @@ async def test_nothing_is_written_where_nothing_changes(world):
         await world.reaches("waits", "Pending")
         await quiet(manager)
     before = await _revisions(world)
-    async with scheduling(world.connection) as manager:
+    later = SimulatedClock(datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=1))
+    async with scheduling(world.connection, clock=later) as manager:
         await quiet(manager)
     assert await _revisions(world) == before
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import datetime
 
 import pytest
+from machine_kit import proxy_before
 from scheduling_kit import condition, heard, quiet, scheduling, until
 
 from mooring.api.clusters import Cluster
 from mooring.api.requests import ClusterRequest, ClusterRequestGrant
 from mooring.testing.clock import SimulatedClock
+from mooring.testing.fault_rules import where
 
 HOUR = 3600.0
 
@@ -83,13 +85,17 @@ async def test_an_extension_takes_the_warning_away(world, clock):
 
 
 @pytest.mark.usefixtures("offers")
-async def test_an_extension_at_the_last_moment_counts(world, clock):
-    """It is written while the scheduler does not listen, which then finds the old end passed and the ttl longer."""
-    async with scheduling(world.connection, clock=clock) as manager:
+async def test_an_extension_at_the_last_moment_counts(world, plane, clock):
+    """The scheduler has not heard of it when the time is over: only the server's word about the revision stops it."""
+    async with proxy_before(plane) as proxy, scheduling(proxy.connection, clock=clock) as manager:
         request, _ = await begin(world, manager, "10h")
-        # The scheduler still believes in what it knew before: only the server's word about the revision stops it.
+        await clock.advance(8.5 * HOUR)
+        await heard(manager, await until(lambda: _expiring(world), "the request is warned"))
+        proxy.freeze_watches(matching=where(resource="clusterrequests"))
         longer = await world.patch(ClusterRequest, "one", {"spec": {"ttl": "1000h"}})
-        await clock.advance(11 * HOUR)
+        await clock.advance(2 * HOUR)
+        await proxy.wait_for(where(verb="delete", resource="clusterrequests", status=409))
+        proxy.thaw_watches()
         await heard(manager, longer)
         there = await world.get(ClusterRequest, "one")
         assert there is not None

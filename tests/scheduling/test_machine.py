@@ -21,6 +21,7 @@ from mooring.api.claims import claimants, claims_on
 from mooring.api.clusters import Cluster, ClusterProfile, Tenancy
 from mooring.api.kinds import Metadata
 from mooring.api.marks import DELETE_WITHOUT_REQUESTS_LABEL, WARM_LABEL, claim_of
+from mooring.api.names import name_hash
 from mooring.api.purposes import Purpose
 from mooring.api.requests import ClusterRequest, ClusterRequestGrant, ClusterRequestSpec
 from mooring.kube import Client, ObjectKey, key_of
@@ -45,6 +46,17 @@ ASKS = {
 NAMES = [f"r{number}" for number in range(8)]
 names, asks, places = st.sampled_from(NAMES), st.sampled_from(sorted(ASKS)), st.integers(0, 20)
 prefixes = st.sampled_from(["", "abc", "abcd", "team-"])
+
+
+def home_of(grant):
+    return ObjectKey(grant.spec.cluster_ref.namespace, grant.spec.cluster_ref.name)
+
+
+def is_held(clusters, *, beginning, request):
+    """Whether somebody holds the cluster that has the name which one for this request would have."""
+    own = request.metadata
+    there = clusters.get(ObjectKey(own.namespace, f"{beginning}-{name_hash(own.namespace, own.name)}"))
+    return there is not None and bool(claimants(there.metadata))
 
 
 class Scheduling(RuleBasedStateMachine):
@@ -324,11 +336,11 @@ class Scheduling(RuleBasedStateMachine):
             return "is still leaving"
         if status is None or not status.phase:
             return "has no answer"
-        home = None if grant is None else ObjectKey(grant.spec.cluster_ref.namespace, grant.spec.cluster_ref.name)
         if status.phase != "Granted":
-            return self._wrong_of_loser(request, grant, clusters.get(home), holders)
+            return self._wrong_of_loser(request, grant, clusters, holders)
         if grant is None or not belongs_to(grant, request):
             return "has no Grant"
+        home = home_of(grant)
         if holders != [home] or ObjectKey(status.cluster.namespace, status.cluster.name) != home:
             return f"was granted {home}, holds {holders}, and says {status.cluster}"
         claim = next(one for one in claims_on(clusters[home].metadata) if one.uid == uid)
@@ -336,10 +348,13 @@ class Scheduling(RuleBasedStateMachine):
             return f"has the claim {claim} and the Grant {grant.spec}"
         return None
 
-    def _wrong_of_loser(self, request, grant, home, holders):
+    def _wrong_of_loser(self, request, grant, clusters, holders):
         """Whose claim was torn off has to wait, if meanwhile another took the seat or the prefix."""
         if holders:
             return f"is {request.status.phase} and holds {holders}"
+        home = None if grant is None else clusters.get(home_of(grant))
+        if request.status.reason == Reason.CLUSTER_CONFLICT and is_held(clusters, beginning="seats", request=request):
+            return None  # names come from requests' names: others hold what an earlier one of this name has made
         if request.status.reason != Reason.CLAIM_LOST or home is None:
             return f"is {request.status.phase}: {request.status.reason} {request.status.message}"
         held = claims_on(home.metadata)

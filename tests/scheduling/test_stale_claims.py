@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
+from machine_kit import proxy_before
 from scheduling_kit import heard, scheduling, until
 
 from mooring.api.claims import claimants
 from mooring.api.clusters import Cluster
 from mooring.api.marks import DELETE_WITHOUT_REQUESTS_LABEL, claim_of
 from mooring.api.requests import ClusterRequest
+from mooring.testing.fault_rules import where
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
 
@@ -105,3 +107,24 @@ async def test_a_claim_is_never_given_up_for_a_request_that_lives(world, words):
     async with scheduling(world.connection) as manager:
         await heard(manager, await world.get(Cluster, cluster.metadata.name))
     assert await is_free(world, cluster.metadata.name, request.metadata.uid)
+
+
+@pytest.mark.usefixtures("offers")
+@pytest.mark.parametrize("signed", [True, False])
+async def test_that_the_cache_does_not_know_a_request_is_no_evidence(world, plane, signed):
+    """The claim is seen before its request is. The server is asked, and knows better."""
+    requests = where(resource="clusterrequests")
+    async with proxy_before(plane) as proxy, scheduling(proxy.connection) as manager:
+        proxy.freeze_watches(matching=requests)
+        request = await world.request("one", purpose="workload")
+        mark = claim_of(request.metadata.uid)
+        words = json.dumps({"namespace": world.namespace, "name": "one", "prefix": "team-"})
+        marks = {"finalizers": [mark], "annotations": {mark: words} if signed else {}}
+        cluster = await world.cluster("workload", metadata=marks)
+        asked = where(verb="get" if signed else "list", resource="clusterrequests", status=200)
+        await proxy.wait_for(asked, count=1 if signed else 2)  # the first list was that of its start
+        await heard(manager, cluster)
+        assert await is_free(world, "workload", request.metadata.uid)
+        proxy.thaw_watches()
+        await world.granted("one")
+        await world.assert_sound()

@@ -119,7 +119,7 @@ async def test_a_scheduler_that_is_behind_does_not_unsay_a_grant(world, plane):
     async with proxy_before(plane) as proxy, doomed(proxy.connection):
         await world.request("one", purpose="workload")
         await world.reaches("one", "Denied")
-        proxy.freeze_watches(matching=lambda request: request.resource in {"purposes", "clusterrequests"})
+        proxy.freeze_watches(matching=lambda request: request.resource != "clusterprofiles")
         await world.patch(Purpose, "workload", {"spec": {"traits": None}})
         async with scheduling(world.connection):
             await world.granted("one")

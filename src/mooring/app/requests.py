@@ -1,43 +1,32 @@
-"""What people do with requests: create, list, extend, delete, and wait for them."""
+"""What people do with requests: create, list, extend and delete them. ``waiting`` waits for what comes of it."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mooring.api.conditions import READY, found, is_true
 from mooring.api.durations import seconds_of
 from mooring.api.kinds import Document
-from mooring.api.requests import ClusterRequest, RequestPhase
+from mooring.api.requests import ClusterRequest
 from mooring.app.configuration_texts import BadText, Text, documents_of
 from mooring.app.explaining import REQUESTS, request_named, seen
 from mooring.app.settings import SettingError
 from mooring.kube import (
-    Changed,
     Client,
-    Deleted,
-    Interrupted,
     MergePatch,
     ObjectKey,
-    Relisted,
     key_of,
     untyped,
-    watching,
 )
 from mooring.kube.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
 from mooring.scheduling.configuration import DEFAULT_CONFIGURATION, Configuration
 from mooring.scheduling.story import Story, story
-from mooring.scheduling.telling import printable
 
 API: Final = ClusterRequest.API
 # Read as plain data where it is printed: nothing that the server has is lost.
 PLAIN_REQUESTS: Final = untyped(group=API.group, version=API.version, plural=API.plural, kind=API.kind)
 _ATTEMPTS: Final = 5
-
-Told = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,94 +159,6 @@ async def delete(client: Client, key: ObjectKey) -> str:
     except (NotFound, Conflict):  # somebody else was faster
         return ""
     return "" if left is None else left.metadata.uid
-
-
-# -- waiting --------------------------------------------------------------------------------------------------------
-
-
-class NotGranted(SettingError):
-    """The wait ended in another way than was hoped for."""
-
-
-async def until_ready(client: Client, key: ObjectKey, uid: str, *, told: Told) -> ClusterRequest:
-    """Wait until the request is granted and its cluster is ready; ``told`` hears each step."""
-    async with contextlib.aclosing(_states(client, key, uid, told)) as states:
-        async for request in states:
-            if request is None:
-                raise NotGranted(f"The clusterrequest {key} was deleted while it was waited for.")
-            status = request.status
-            if status is not None and status.phase == RequestPhase.DENIED:
-                said = f"The clusterrequest {key} is denied ({status.reason}). {status.message}"
-                raise NotGranted(printable(said).rstrip())
-            if status is not None and status.phase == RequestPhase.GRANTED and is_true(status.conditions, READY):
-                return request
-    raise AssertionError("a watch does not end")  # pragma: no cover
-
-
-async def until_gone(client: Client, key: ObjectKey, uid: str, *, told: Told) -> None:
-    """Wait until the request is gone, its cluster too if it waits for it."""
-    async with contextlib.aclosing(_states(client, key, uid, told)) as states:
-        async for request in states:
-            if request is None:
-                return
-
-
-async def _states(client: Client, key: ObjectKey, uid: str, told: Told) -> AsyncGenerator[ClusterRequest | None, None]:
-    """The request as it changes; None when it is gone. ``told`` hears where it stands, whenever that changes."""
-    selector = f"metadata.name={key.name}"
-    before = ""
-    async with contextlib.aclosing(
-        watching(client, REQUESTS, namespace=key.namespace, field_selector=selector)
-    ) as events:
-        async for event in events:
-            match event:
-                case Relisted():
-                    request = next(iter(event.items), None)
-                case Changed():
-                    request = event.object
-                case Deleted():
-                    request = None
-                case Interrupted():
-                    told(f"The server cannot be asked at the moment: {event.error}")
-                    continue
-                case _:
-                    continue
-            if request is None or request.metadata.uid != uid:
-                yield None
-                continue
-            now = standing(request)
-            if now != before:
-                told(now)
-            before = now
-            yield request
-
-
-def standing(request: ClusterRequest) -> str:
-    """Where it stands, in one line."""
-    status = request.status
-    if request.metadata.deleting:
-        said = status.message or status.reason if status is not None else ""
-        return f"Leaving{f': {said}' if said else ''}"
-    if status is None:
-        return "Pending: no answer yet"
-    if status.phase == RequestPhase.GRANTED:
-        where = f" {status.cluster.namespace}/{status.cluster.name}" if status.cluster is not None else ""
-        ready = found(status.conditions, READY)
-        if ready is not None and ready.status == "True":
-            return f"Granted:{where} is ready"
-        why = f" ({ready.message or ready.reason})" if ready is not None else ""
-        return f"Granted:{where} is not ready yet{why}"
-    return f"{status.phase} ({status.reason}): {status.message}" if status.reason else status.phase
-
-
-@contextlib.asynccontextmanager
-async def patience(seconds: float | None, message: Callable[[], str]) -> AsyncIterator[None]:
-    """A limit to the wait inside of it; with None, there is none."""
-    try:
-        async with asyncio.timeout(seconds):
-            yield
-    except TimeoutError:
-        raise NotGranted(message()) from None
 
 
 # -- lifetimes ------------------------------------------------------------------------------------------------------

@@ -166,7 +166,8 @@ async def _foretell(
 
 async def _until_ready(reach: Reach, metadata: Object, seconds: float | None) -> Object:
     from mooring.app.reaching import reaching
-    from mooring.app.requests import PLAIN_REQUESTS, patience, until_ready
+    from mooring.app.requests import PLAIN_REQUESTS
+    from mooring.app.waiting import patience, until_ready
     from mooring.kube import ObjectKey
 
     last = ""
@@ -377,7 +378,7 @@ async def _deleted(reach: Reach, namespace: str | None, name: str) -> tuple[str,
 
 async def _until_gone(reach: Reach, namespace: str, name: str, uid: str, seconds: float | None) -> None:
     from mooring.app.reaching import reaching
-    from mooring.app.requests import patience, until_gone
+    from mooring.app.waiting import patience, until_gone
     from mooring.kube import ObjectKey
 
     key = ObjectKey(namespace, name)

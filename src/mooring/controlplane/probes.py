@@ -35,6 +35,7 @@ class Prober:
     certificate: ClientCertificate | None = None
     _context: ssl.SSLContext = field(init=False, repr=False)
     _connection: http.client.HTTPSConnection | None = field(default=None, init=False, repr=False)
+    _closed: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._context = tls_context(self.ca, self.certificate)
@@ -50,9 +51,14 @@ class Prober:
         return answer is not None and answer.code == http.client.OK
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        """Also while it is asked: whoever was cancelled leaves a thread behind, which hangs up when it is done."""
+        self._closed = True
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     def _ask(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer | None:
         was_kept = self._connection is not None
@@ -65,12 +71,15 @@ class Prober:
             response = connection.getresponse()
             return Answer(response.status, response.read())
         except TimeoutError:
-            self.close()
+            self._hang_up()
             return None
         except (OSError, http.client.HTTPException):
-            self.close()
+            self._hang_up()
+        finally:
+            if self._closed:
+                connection.close()  # it may have been opened after we were closed
         # A server that was restarted has closed what was kept, without having heard the question.
-        return self._ask(method, path, body, headers) if was_kept else None
+        return self._ask(method, path, body, headers) if was_kept and not self._closed else None
 
 
 def tls_context(ca: bytes, certificate: ClientCertificate | None) -> ssl.SSLContext:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -23,10 +22,9 @@ from mooring.api.names import name_uuid
 from mooring.api.providers import ClusterProvider
 from mooring.api.purposes import Purpose, TraitEquivalence
 from mooring.api.requests import ClusterRequest, ClusterRequestGrant, ClusterRequestSpec
-from mooring.api.schema import Schema, schema_of
 from mooring.api.selectors import LabelSelector
-from mooring.api.traits import TraitWish
 from mooring.api.versions import Version
+from mooring.scheduling.checking import schema_problems, shown
 from mooring.scheduling.traits import malformed
 
 K = TypeVar("K", bound=Kind)
@@ -123,7 +121,7 @@ def read(document: Document) -> Kind:
     kind = _kind(document)
     where = f"{document.where}: {kind.API.kind} {_named(document)}"
     problems = [f"{where}: {problem}" for problem in _metadata_problems(kind, document.content)]
-    problems += [f"{where}: {problem}" for problem in _schema_problems(kind, document.content)]
+    problems += [f"{where}: {problem}" for problem in schema_problems(kind, document.content)]
     if problems:
         raise BadManifest(problems)
     try:
@@ -141,10 +139,10 @@ def _kind(document: Document) -> type[Kind]:
     kind = _BY_KIND.get(name) if isinstance(name, str) else None
     if kind is None:
         known = ", ".join(one.API.kind for one in _READ)
-        raise BadManifest([f"{document.where}: kind: {_shown(name)} is not a kind that can be simulated ({known})"])
+        raise BadManifest([f"{document.where}: kind: {shown(name)} is not a kind that can be simulated ({known})"])
     if version != kind.API.api_version:
         raise BadManifest(
-            [f"{document.where}: apiVersion: {_shown(version)} has no {name}; it is in {kind.API.api_version}"]
+            [f"{document.where}: apiVersion: {shown(version)} has no {name}; it is in {kind.API.api_version}"]
         )
     return kind
 
@@ -180,7 +178,7 @@ def _metadata_problems(kind: type[Kind], content: Mapping[str, Any]) -> list[str
             problems.append(f"metadata.{key}: is missing")
         elif not isinstance(value, str) or _NAME.fullmatch(value) is None or len(value) > _LONGEST_NAME:
             problems.append(
-                f"metadata.{key}: {_shown(value)} is no name that Kubernetes takes; use lower-case letters, digits, "
+                f"metadata.{key}: {shown(value)} is no name that Kubernetes takes; use lower-case letters, digits, "
                 f"hyphens and dots"
             )
     for key in ("labels", "annotations"):
@@ -194,106 +192,6 @@ def _are_texts(value: object) -> bool:
     return isinstance(value, dict) and all(
         isinstance(key, str) and isinstance(text, str) for key, text in value.items()
     )
-
-
-# -- the schema -----------------------------------------------------------------------------------------------------
-
-
-@cache
-def _schema(kind: type[Kind]) -> Schema:
-    return schema_of(kind)
-
-
-def _schema_problems(kind: type[Kind], content: Mapping[str, Any]) -> list[str]:
-    schema = _schema(kind)
-    problems: list[str] = []
-    for key, value in content.items():
-        if key in ("apiVersion", "kind", "metadata"):
-            continue
-        if key not in schema["properties"]:
-            problems.append(_unknown(key, schema, ""))
-        elif value is not None:
-            problems += _checked(value, schema["properties"][key], key)
-    problems += [
-        f"{key}: is missing" for key in schema.get("required", ()) if key != "metadata" and content.get(key) is None
-    ]
-    if kind.API.kind in ("Cluster", "ClusterProfile", "ClusterProvider") and content.get("spec") is None:
-        problems.append("spec: is missing")
-    return problems
-
-
-def _checked(value: Any, schema: Schema, path: str) -> list[str]:
-    """What is wrong with a value; goes no deeper than the schema does."""
-    expected = schema.get("type")
-    if expected == "object":
-        return _checked_map(value, schema, path)
-    if expected == "array":
-        return _checked_list(value, schema, path)
-    if expected == "boolean":
-        return [] if isinstance(value, bool) else [f"{path}: {_shown(value)} must be true or false, without quotes"]
-    if expected == "integer":
-        return _checked_number(value, schema, path)
-    return _checked_text(value, schema, path)
-
-
-def _checked_map(value: Any, schema: Schema, path: str) -> list[str]:
-    if not isinstance(value, dict):
-        return [f"{path}: {_shown(value)} must be a map of fields"]
-    if schema.get("x-kubernetes-preserve-unknown-fields"):
-        return []
-    problems: list[str] = []
-    values = schema.get("additionalProperties")
-    properties = schema.get("properties", {})
-    for key, inner in value.items():
-        if values is not None:
-            problems += [] if inner is None else _checked(inner, values, f"{path}.{key}")
-        elif key not in properties:
-            problems.append(_unknown(key, schema, path))
-        elif inner is not None:
-            problems += _checked(inner, properties[key], f"{path}.{key}")
-    problems += [f"{path}.{key}: is missing" for key in schema.get("required", ()) if value.get(key) is None]
-    return problems
-
-
-def _unknown(key: object, schema: Schema, path: str) -> str:
-    where = f"{path}." if path else ""
-    if key in ("or", "and", "xor"):
-        return f"{where}{key}: operators nest up to {TraitWish.DEPTH} deep; say it with less nesting"
-    known = ", ".join(schema.get("properties", {}))
-    return f"{where}{key}: there is no such field; there are {known}"
-
-
-def _checked_list(value: Any, schema: Schema, path: str) -> list[str]:
-    if not isinstance(value, list):
-        return [f"{path}: {_shown(value)} must be a list"]
-    least, most = schema.get("minItems", 0), schema.get("maxItems")
-    if len(value) < least or (most is not None and len(value) > most):
-        return [f"{path}: has {len(value)} entries; there may be {least} to {most}"]
-    return [
-        problem for place, one in enumerate(value) for problem in _checked(one, schema["items"], f"{path}[{place}]")
-    ]
-
-
-def _checked_number(value: Any, schema: Schema, path: str) -> list[str]:
-    if not isinstance(value, int) or isinstance(value, bool):
-        return [f"{path}: {_shown(value)} must be a whole number"]
-    least, most = schema.get("minimum"), schema.get("maximum")
-    if least is not None and value < least:
-        return [f"{path}: {value} is below {least}"]
-    return [f"{path}: {value} is above {most}"] if most is not None and value > most else []
-
-
-def _checked_text(value: Any, schema: Schema, path: str) -> list[str]:
-    if not isinstance(value, str):
-        return [f"{path}: {_shown(value)} must be a text (put it in quotes)"]
-    if "enum" in schema and value not in schema["enum"]:
-        return [f"{path}: {_shown(value)} must be one of {', '.join(schema['enum'])}"]
-    least, most = schema.get("minLength", 0), schema.get("maxLength")
-    if len(value) < least or (most is not None and len(value) > most):
-        return [f"{path}: {_shown(value)} has {len(value)} characters; there may be {least} to {most}"]
-    if "pattern" in schema and re.search(schema["pattern"], value) is None:
-        return [f"{path}: {_shown(value)} does not have the form {schema['pattern']}"]
-    return []
 
 
 # -- rules ----------------------------------------------------------------------------------------------------------
@@ -312,7 +210,7 @@ def _rule_problems(thing: Kind) -> list[str]:
             return problems + _selector_problems(spec.selector)
         case ClusterProfile(spec=spec):
             bad = [one.version for one in spec.supported_versions if not _is_version(one.version)]
-            problems = [f"spec.supportedVersions: {_shown(one)} is not a version such as 1.33.3" for one in bad]
+            problems = [f"spec.supportedVersions: {shown(one)} is not a version such as 1.33.3" for one in bad]
             if any(bool(one.trait) == bool(one.name) for one in spec.supported_traits):
                 problems.append("spec.supportedTraits: each entry needs exactly one of trait and name")
             return problems
@@ -339,7 +237,7 @@ def _selector_problems(selector: LabelSelector | None) -> list[str]:
     for one in selector.match_expressions:
         if one.operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
             return [
-                f"spec.selector.matchExpressions: {_shown(one.operator)} is no operator; use In, NotIn, Exists or "
+                f"spec.selector.matchExpressions: {shown(one.operator)} is no operator; use In, NotIn, Exists or "
                 f"DoesNotExist"
             ]
         needs = one.operator in ("In", "NotIn")
@@ -360,8 +258,3 @@ def _is_version(text: str) -> bool:
 def _place(error: Exception) -> str:
     problem, _, place = str(error).partition(" - at ")
     return f"{place.strip('`').removeprefix('$.') or 'object'}: {problem}"
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}…"

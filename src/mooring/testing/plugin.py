@@ -7,21 +7,26 @@
 ``namespace``  the name of a fresh namespace, deleted afterwards
 ``fault_proxy`` a proxy in front of the API server that can be told to fail; ``fault_proxy.connection``
 ``control_plane`` a further, fresh control plane on the run's etcd, deleted afterwards
+``own_plane``  a further control plane that knows our kinds, one for all tests of a worker
+``own_kube``   an open client on that
 =============  =========================================================================================
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from mooring.api.crds import definitions
 from mooring.controlplane.landscape import Landscape
 from mooring.controlplane.plane import ControlPlane, new_identity
 from mooring.kube import Client, Connection, connection_from_document
+from mooring.kube.definitions import install
 from mooring.kube.tls import tls_context
 from mooring.testing.builders import NAMESPACES, namespace_object
 from mooring.testing.faults import FaultProxy
@@ -87,3 +92,32 @@ async def control_plane(landscape: Landscape) -> AsyncIterator[ControlPlane]:
     finally:
         await plane.delete()
         landscape.etcd.close()
+
+
+@pytest.fixture(scope="session")
+def own_plane(landscape: Landscape) -> Iterator[ControlPlane]:
+    """For tests that must be alone with what they create: no other worker sees this API server."""
+    plane = landscape.control_plane(new_identity())
+
+    async def begin() -> None:
+        await plane.start()
+        async with Client(connection_from_document(plane.admin_kubeconfig(name="own"))) as client:
+            await install(client, definitions())
+        plane.release()  # handles belong to this event loop; the processes live on
+        landscape.etcd.close()
+
+    async def end() -> None:
+        await plane.delete()
+        landscape.etcd.close()
+
+    try:
+        asyncio.run(begin())
+        yield plane
+    finally:
+        asyncio.run(end())
+
+
+@pytest.fixture
+async def own_kube(own_plane: ControlPlane) -> AsyncIterator[Client]:
+    async with Client(connection_from_document(own_plane.admin_kubeconfig(name="own"))) as client:
+        yield client

@@ -63,7 +63,7 @@ class LocalCluster:
         """Have it run so, from now on."""
         if self._ending is not None or (wish == self._wish and self._living is not None and not self._living.done()):
             return
-        before, self._wish = self._living, wish
+        before, self._wish, self.ready = self._living, wish, False
         if before is not None:
             before.cancel()
         self._living = asyncio.create_task(self._live(wish, before))
@@ -137,7 +137,6 @@ class LocalCluster:
 
     async def _start(self, wish: Wish) -> None:
         plane = self.plane
-        self.ready = False
         plane.executables, plane.api_server_flags, plane.environment = wish.executables, wish.flags, wish.environment
         await _in_a_thread(plane.prepare)
         # Before the first start of a newer version, because from then on the data are that one's.

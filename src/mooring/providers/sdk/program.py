@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -38,15 +38,25 @@ class Mistake(Exception):
     """Something that whoever started us can mend; the message is one sentence that says how."""
 
 
-def run_provider(provider_class: type[Provider[Any]], argv: Sequence[str] | None = None) -> None:
-    """The whole program; ends the process with 2 for wrong words, and with 1 for what went wrong."""
+def run_provider(
+    provider_class: type[Provider[Any]],
+    argv: Sequence[str] | None = None,
+    *,
+    make: Callable[[], Provider[Any]] | None = None,
+) -> None:
+    """The whole program; ends the process with 2 for wrong words, and with 1 for what went wrong.
+
+    ``make`` makes the provider, if its class needs something for that.
+    """
     try:
         given = _parser(provider_class).parse_args(argv)
         _check(given)
         _log(_LEVELS[given.verbosity.upper()])
         connection = load_connection(given.kubeconfig)
-        command = _init if given.command == "init" else _run
-        asyncio.run(command(provider_class, connection, given))
+        if given.command == "init":
+            asyncio.run(_init(provider_class, connection))
+        else:
+            asyncio.run(_run((make or provider_class)(), connection, given))
     except Mistake as error:
         _die(str(error), code=2)
     except (KubeError, OSError) as error:
@@ -115,12 +125,12 @@ def _die(sentence: str, *, code: int) -> NoReturn:
 # -- deeds ------------------------------------------------------------------------------------------------------------
 
 
-async def _init(provider_class: type[Provider[Any]], connection: Connection, _given: argparse.Namespace) -> None:
+async def _init(provider_class: type[Provider[Any]], connection: Connection) -> None:
     async with Client(connection) as client:
         await install(client, [definition_of(kind) for kind in kinds_of(provider_class)])
 
 
-async def _run(provider_class: type[Provider[Any]], connection: Connection, given: argparse.Namespace) -> None:
+async def _run(provider: Provider[Any], connection: Connection, given: argparse.Namespace) -> None:
     lease = None
     if given.leader_elect:
         lease = LeaseSettings(name=lease_name(given.provider_name), namespace=os.environ["POD_NAMESPACE"])
@@ -130,16 +140,16 @@ async def _run(provider_class: type[Provider[Any]], connection: Connection, give
     ):
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, manager.stop)
-        add_provider(manager, provider_class(), name=given.provider_name, environment=given.environment)
-        await _know_kinds(manager.client, provider_class)
+        add_provider(manager, provider, name=given.provider_name, environment=given.environment)
+        await _know_kinds(manager.client, provider)
         if given.metrics_bind_address != "0":
             host, port = _address(given.metrics_bind_address)
             await serving.enter_async_context(endpoints(manager, host=host, port=port))
         await manager.run()
 
 
-async def _know_kinds(client: Client, provider_class: type[Provider[Any]]) -> None:
-    for kind in kinds_of(provider_class):
+async def _know_kinds(client: Client, provider: Provider[Any]) -> None:
+    for kind in kinds_of(provider):
         try:
             await client.resource(kind.API.api_version, kind.API.kind)
         except UnknownKind:

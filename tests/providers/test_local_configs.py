@@ -1,0 +1,214 @@
+"""What a LocalConfig may say, what it amounts to, and what the server and the provider say to the rest."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from local_kit import PATIENCE, local_config, scripts
+
+from mooring.api.clusters import Cluster, SupportedVersion
+from mooring.api.crds import definition_of
+from mooring.api.traits import WORKERLESS, SupportedTrait
+from mooring.controlplane.errors import BinariesError
+from mooring.controlplane.landscape import Landscape
+from mooring.controlplane.plane import ID_PATTERN, Executables, identity_for
+from mooring.controlplane.versions import further_versions, versions_at_hand
+from mooring.kube import Client, ObjectKey, typed, untyped
+from mooring.kube.definitions import install
+from mooring.kube.errors import Forbidden, Invalid
+from mooring.providers.local import LocalConfig, first_objects
+from mooring.providers.local.config import Resources
+from mooring.providers.local.first import kept
+from mooring.providers.local.flags import FLAGS, refusals
+from mooring.providers.local.light import LIGHT_ENVIRONMENT
+from mooring.providers.local.plans import next_version, offer, wish
+from mooring.providers.local.troubles import fit_to_tell
+from mooring.providers.sdk.provider import Refused
+from mooring.testing.builders import an_object, plain_resource_of
+
+_PROGRAMS = Executables(Path("a"), Path("b"))
+_AT_HAND = {version: _PROGRAMS for version in ("1.36.10", "1.36.9", "1.35.2")}
+_GOOD = {
+    "default-watch-cache-size": "10",
+    "delete-collection-workers": "2",
+    "enable-admission-plugins": "AlwaysPullImages,NamespaceAutoProvision",
+    "event-ttl": "1h30m",
+    "max-mutating-requests-inflight": "20",
+    "max-requests-inflight": "40",
+    "min-request-timeout": "300",
+    "request-timeout": "30s",
+    "runtime-config": "api/beta=true,batch/v1=false",
+    "v": "2",
+}
+
+
+def test_an_offer_is_what_is_here_and_what_the_configuration_adds() -> None:
+    plain = offer(local_config(), _AT_HAND)
+    assert plain.versions == tuple(SupportedVersion(version=one) for one in ("1.36.10", "1.36.9", "1.35.2"))
+    assert (plain.traits, plain.max_clusters) == ((WORKERLESS,), 0)
+    versions = (SupportedVersion(version="1.36.9"), SupportedVersion(version="1.35.2", deprecated=True))
+    traits = (SupportedTrait(trait="example/fast"), SupportedTrait(name=WORKERLESS))
+    chosen = offer(local_config(versions=versions, traits=traits, max_clusters=3), _AT_HAND)
+    assert (chosen.versions, chosen.traits, chosen.max_clusters) == (versions, (WORKERLESS, "example/fast"), 3)
+
+
+def test_versions_that_are_not_here_are_named() -> None:
+    versions = (SupportedVersion(version="1.36.9"), SupportedVersion(version="1.99.0"))
+    with pytest.raises(Refused, match=r"spec.versions\[1\] is 1.99.0.*1.35.2, 1.36.9, 1.36.10.*MOORING_MORE_BINARIES"):
+        offer(local_config(versions=versions), _AT_HAND)
+
+
+def test_flags_that_may_be_set() -> None:
+    assert _GOOD.keys() == FLAGS.keys()
+    assert refusals(_GOOD) == []
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [
+        ("v", "9"),
+        ("v", "-1"),
+        ("event-ttl", "soon"),
+        ("max-requests-inflight", "0"),
+        ("runtime-config", "api/beta=true --anonymous-auth"),
+        ("enable-admission-plugins", "EventRateLimit"),
+        ("request-timeout", ""),
+    ],
+)
+def test_values_that_are_not_taken_are_named_with_their_flag(flag: str, value: str) -> None:
+    with pytest.raises(Refused, match=re.escape(f"spec.apiServerFlags[{flag}] is {value!r} and must be")):
+        offer(local_config(api_server_flags={flag: value}), _AT_HAND)
+
+
+@pytest.mark.parametrize("flag", ["anonymous-auth", "authorization-mode", "audit-log-path", "etcd-servers", "V"])
+def test_flags_that_may_not_be_set_are_named(flag: str) -> None:
+    with pytest.raises(Refused, match=re.escape(f"spec.apiServerFlags[{flag}] is none of the flags")):
+        wish(local_config(api_server_flags={flag: "x"}), "1.36.9", _AT_HAND)
+
+
+def test_bounds_become_those_that_go_knows() -> None:
+    bounded = wish(local_config(resources=Resources(memory="256Mi", cpus=1)), "v1.36.9", _AT_HAND)
+    assert bounded.environment == LIGHT_ENVIRONMENT | {"GOMEMLIMIT": "256MiB", "GOMAXPROCS": "1"}
+    assert bounded.version == "1.36.9"
+    assert wish(local_config(), "1.36.9", _AT_HAND).environment == LIGHT_ENVIRONMENT
+
+
+@pytest.mark.parametrize(
+    ("running", "wanted", "taken", "reason"),
+    [
+        ("", "1.36.9", "1.36.9", None),
+        ("1.36.9", "v1.36.9", "1.36.9", None),
+        ("1.36.9", "1.36.10", "1.36.10", None),
+        ("1.35.2", "1.36.9", "1.36.9", None),
+        ("1.36.10", "1.36.9", "1.36.10", "DowngradeRefused"),
+        ("1.34.0", "1.36.9", "1.34.0", "UpgradeRefused"),
+        ("1.36.9", "2.0.0", "1.36.9", "UpgradeRefused"),
+    ],
+)
+def test_versions_go_forward_in_small_steps(running: str, wanted: str, taken: str, reason: str | None) -> None:
+    version, refusal = next_version(running, wanted)
+    assert (version, refusal and refusal.reason) == (taken, reason)
+
+
+def test_identities_have_one_form_and_tell_uids_apart() -> None:
+    made = {identity_for(str(uuid4())) for _ in range(1000)}
+    assert len(made) == 1000
+    assert all(re.fullmatch(ID_PATTERN, one) for one in made)
+    assert identity_for("a") == identity_for("a")
+
+
+def test_what_is_told_is_short_and_holds_no_secrets() -> None:
+    token = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0xyz.c2lnbmF0dXJl"
+    told = fit_to_tell(f"one\nBearer {token}\n{'x' * 5000}")
+    assert token not in told
+    assert told.startswith("one\n")
+    assert len(told) < 600
+
+
+def test_further_programs_are_named_by_version(tmp_path: Path, landscape: Landscape) -> None:
+    first, second = scripts(tmp_path / "first", "true"), scripts(tmp_path / "second", "true")
+    found = further_versions(f"1.35.1={first}, v1.36.0={second},")
+    assert {version: one.api_server for version, one in found.items()} == {
+        "1.35.1": first / "kube-apiserver",
+        "1.36.0": second / "kube-apiserver",
+    }
+    own = str(landscape.binaries.programs["kube-apiserver"].version).removeprefix("v")
+    assert own in versions_at_hand(landscape.binaries)
+
+
+@pytest.mark.parametrize("text", ["1.35=/tmp", "old=/tmp", "/tmp", "1.35.1=somewhere", "1.35.1=/does/not/exist"])
+def test_a_word_in_the_variable_that_means_nothing_is_quoted(text: str) -> None:
+    with pytest.raises(BinariesError, match="MOORING_MORE_BINARIES"):
+        further_versions(text)
+
+
+async def test_the_server_refuses_flags_that_may_not_be_set(kube: Client) -> None:
+    await install(kube, [definition_of(LocalConfig)])
+    resource = plain_resource_of(LocalConfig)
+    spec = {"providerRef": {"name": f"nobody-{uuid4().hex[:8]}"}}
+    for wrong, field in (
+        ({"apiServerFlags": {"anonymous-auth": "true"}}, "spec.apiServerFlags may hold"),
+        ({"resources": {"memory": "lots"}}, "spec.resources.memory"),
+        ({"maxClusters": -1}, "spec.maxClusters"),
+    ):
+        with pytest.raises(Invalid, match=field):
+            await kube.create(resource, an_object(LocalConfig, f"bad-{uuid4().hex[:8]}", spec=spec | wrong))
+    name = f"good-{uuid4().hex[:8]}"
+    made = await kube.create(typed(LocalConfig), an_object(LocalConfig, name, spec=spec | {"apiServerFlags": _GOOD}))
+    assert made.spec.api_server_flags == _GOOD
+    await kube.delete(resource, name)
+
+
+def test_the_first_objects_belong_together() -> None:
+    policy, binding, config, cluster = first_objects(environment="blue")
+    assert binding["spec"]["policyName"] == policy["metadata"]["name"]
+    assert config["metadata"]["name"] == "default"
+    assert cluster["spec"]["profile"] == "blue.local.default"
+    assert cluster["metadata"] == {"name": "platform", "namespace": "mooring-system"}
+
+
+async def test_nobody_deletes_the_platforms_object(kube: Client, namespace: str) -> None:
+    """The policy under another name and for another namespace: the server is everybody's."""
+    await install(kube, [definition_of(Cluster)])
+    group, mark = "admissionregistration.k8s.io", f"keep-{namespace}"
+    kinds = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+    resources = [
+        untyped(group=group, version="v1", plural=plural, kind=kind, namespaced=False)
+        for plural, kind in zip(
+            ("validatingadmissionpolicies", "validatingadmissionpolicybindings"), kinds, strict=True
+        )
+    ]
+    clusters = plain_resource_of(Cluster)
+    spec = {"profile": "some.local.default", "tenancy": "Shared", "purposes": ["platform"]}
+    try:
+        for resource, document in zip(resources, kept(ObjectKey(namespace, "platform"), mark), strict=True):
+            await kube.create(resource, document)
+        for name in ("platform", "other"):
+            await kube.create(clusters, an_object(Cluster, name, namespace, spec=spec))
+        await _until_denied(kube, namespace)
+        with pytest.raises(Forbidden, match="platform that Mooring itself runs on"):
+            await kube.delete(clusters, "platform", namespace=namespace)
+        with pytest.raises(Forbidden):  # all of them at once
+            await kube.raw("DELETE", f"/apis/{Cluster.API.api_version}/namespaces/{namespace}/clusters")
+        await kube.get(clusters, "platform", namespace=namespace)
+        await kube.create(clusters, an_object(Cluster, "third", namespace, spec=spec))
+        await kube.delete(clusters, "third", namespace=namespace)
+    finally:
+        for resource in reversed(resources):
+            await kube.delete(resource, mark)
+
+
+async def _until_denied(kube: Client, namespace: str) -> None:
+    """Policies take effect a moment after they were written. Dry runs harm nobody."""
+    path = f"/apis/{Cluster.API.api_version}/namespaces/{namespace}/clusters/platform"
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            try:
+                await kube.raw("DELETE", path, parameters={"dryRun": "All"})
+            except Forbidden:
+                return
+            await asyncio.sleep(0.1)
