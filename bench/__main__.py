@@ -10,6 +10,7 @@ from pathlib import Path
 from bench.bars import keep, table
 from bench.granting import grant, grant_calls, grant_latency, grant_memory
 from bench.planning import plan_
+from bench.providing import cluster, cluster_8, cluster_memory, cluster_warm, toy_provider
 from bench.reading import watch_burst
 from bench.starting import control_plane, up
 from bench.turning import cache_memory, drain, idle
@@ -32,6 +33,11 @@ BARS = {
     "grant-calls": grant_calls,
     "grant-latency": grant_latency,
     "grant-memory": grant_memory,
+    "cluster": cluster,
+    "cluster-warm": cluster_warm,
+    "cluster-8": cluster_8,
+    "cluster-memory": cluster_memory,
+    "toy-provider": toy_provider,
 }
 
 

@@ -31,7 +31,7 @@ from mooring.providers.sdk.provider import Refused
 from mooring.testing.builders import an_object, plain_resource_of
 
 _PROGRAMS = Executables(Path("a"), Path("b"))
-_AT_HAND = {version: _PROGRAMS for version in ("1.36.10", "1.36.9", "1.35.2")}
+_AT_HAND = dict.fromkeys(("1.36.10", "1.36.9", "1.35.2"), _PROGRAMS)
 _GOOD = {
     "default-watch-cache-size": "10",
     "delete-collection-workers": "2",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -14,7 +15,7 @@ from mooring.api.access import AccessRequest
 from mooring.api.claims import claimants, claims_on
 from mooring.api.clusters import Cluster
 from mooring.api.kinds import CLUSTERS_GROUP
-from mooring.api.marks import claimant_of
+from mooring.api.marks import WARM_LABEL, claimant_of
 from mooring.api.requests import ClusterRequest, ClusterRequestGrant
 from mooring.controlplane.plane import ControlPlane
 from mooring.kube import Changed, Client, Connection, Deleted, ObjectKey, Relisted, key_of, typed, watching
@@ -78,6 +79,7 @@ class Witness:
     limit: Callable[[Cluster], int] | None = None  # instead, if that depends on the cluster
     wrongs: list[str] = field(default_factory=list)
     versions: int = 0
+    most_warm: int = 0  # that were there at a time
     deleted_under: dict[str, ObjectKey] = field(default_factory=dict)  # whose claims were there when deletion began
     _known: dict[ObjectKey, Cluster] = field(default_factory=dict)
 
@@ -106,6 +108,8 @@ class Witness:
             self.wrongs.append(f"{key} was being deleted and got the claims {fresh}")
         if cluster.metadata.deleting and (before is None or not before.metadata.deleting):
             self.deleted_under |= dict.fromkeys(held, key)
+        warm = [one for one in self._known.values() if WARM_LABEL in one.metadata.labels and not one.metadata.deleting]
+        self.most_warm = max(self.most_warm, len(warm))
         self.wrongs += [f"{key}: {clash}" for clash in clashing_prefixes(cluster)]
 
     @contextlib.asynccontextmanager
@@ -125,6 +129,31 @@ class Witness:
         finally:
             task.cancel()
             await asyncio.wait([task])
+
+
+async def in_turn(jobs) -> None:
+    """Do them all, some at a time."""
+    slots = asyncio.Semaphore(32)
+
+    async def one(job):
+        async with slots:
+            await job
+
+    await asyncio.gather(*map(one, jobs))
+
+
+async def until_all_granted(world, count: int) -> None:
+    async def missing():
+        phases = Counter(one.status.phase if one.status else "" for one in await world.all(ClusterRequest))
+        return {phase: many for phase, many in phases.items() if phase != "Granted"} or count - phases["Granted"]
+
+    async def done():
+        return not await missing()
+
+    async def seen():
+        return f"all {count} are granted; still {await missing()}"
+
+    await until(done, seen)
 
 
 def clashing_prefixes(cluster: Cluster) -> list[str]:
@@ -160,13 +189,18 @@ async def obliging_provider(world) -> AsyncIterator[None]:
         await asyncio.wait([task])
 
 
-async def until_nothing_is_left(world, *, but: Iterable[ObjectKey] = ()) -> None:
-    """No requests, no Grants, no claims; and no clusters, but these."""
+async def until_nothing_is_left(world, *, but: Iterable[ObjectKey] = (), grants: bool = True) -> None:
+    """No requests, no Grants, no claims; and no clusters, but these.
+
+    Grants go with their requests, by the garbage collector of the cluster, which takes its time if they are many;
+    without ``grants`` it is enough that each has an owner.
+    """
     kept = set(but)
 
     async def left() -> list[str]:
         found = [f"request {key_of(one)}" for one in await world.all(ClusterRequest)]
-        found += [f"Grant {key_of(one)}" for one in await world.all(ClusterRequestGrant)]
+        there = await world.all(ClusterRequestGrant)
+        found += [f"Grant {key_of(one)}" for one in there if grants or not one.metadata.owner_references]
         for one in await world.all(Cluster):
             if key_of(one) not in kept or claimants(one.metadata):
                 found.append(f"cluster {key_of(one)} with {one.metadata.finalizers}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from machine_kit import SERVED, doomed, obliging_provider, ours, proxy_before, until_nothing_is_left
+from machine_kit import SERVED, Witness, doomed, obliging_provider, ours, proxy_before, until_nothing_is_left
 from scheduling_kit import scheduling, until
 
 from mooring.api.access import AccessRequest
@@ -73,13 +73,15 @@ async def warm_clusters(world):
     return [one for one in await world.all(Cluster) if WARM_LABEL in one.metadata.labels]
 
 
-async def struck(rule, done, what):
+async def struck(proxy, rule, done, what):
     """Wait for the fault; or until everything was done without one, which needs fewer writes than usual then."""
 
     async def over():
         return rule.hits or await done()
 
     await until(over, what)
+    if rule.hits and rule.effect.stop:
+        await proxy.wait_until(lambda: proxy.is_down)
 
 
 async def assert_one_of_all(world, scene):
@@ -102,7 +104,7 @@ async def test_a_grant_is_finished(world, proxy, scene, fate, nth):
     async with doomed(proxy.connection):
         rule = fate(proxy, nth)
         await world.request("one", purpose="workload", prefix="team-")
-        await struck(rule, lambda: is_granted(world), f"write {nth} was made")
+        await struck(proxy, rule, lambda: is_granted(world), f"write {nth} was made")
         if fate is not dies:
             await assert_one_of_all(world, scene)
     if fate is dies:
@@ -120,8 +122,7 @@ async def test_a_grant_that_was_begun_is_taken_back_with_its_request(world, prox
     async with doomed(proxy.connection):
         rule = dies(proxy, nth)
         await world.request("one", purpose="workload")
-        await until(lambda: rule.hits, f"write {nth} was made")
-        await proxy.wait_until(lambda: proxy.is_down)
+        await struck(proxy, rule, lambda: is_granted(world), f"write {nth} was made")
     await world.delete(ClusterRequest, "one")
     async with scheduling(world.connection):
         await world.gone(ClusterRequest, "one")
@@ -160,7 +161,7 @@ async def test_a_request_leaves_nothing(world, proxy, leaver, fate, nth):
         async with doomed(proxy.connection):
             rule = fate(proxy, nth)
             await world.delete(ClusterRequest, "one")
-            await struck(rule, lambda: is_gone(world), f"write {nth} was made")
+            await struck(proxy, rule, lambda: is_gone(world), f"write {nth} was made")
             if fate is not dies:
                 await assert_left(world, leaver, cluster)
         if fate is dies:
@@ -189,19 +190,23 @@ async def assert_left(world, leaver, cluster):
 @pytest.mark.parametrize("fate", FATES)
 async def test_warm_clusters_are_made_each_once(world, proxy, fate, nth):
     await world.profile()
-    async with doomed(proxy.connection):
-        rule = fate(proxy, nth)
-        await world.purpose("workload", dedicated=True, warm=3)
-        await until(lambda: rule.hits, f"write {nth} was made")
-        if fate is not dies:
+    witness = Witness()
+    async with witness.watching(world.kube):
+        async with doomed(proxy.connection):
+            rule = fate(proxy, nth)
+            await world.purpose("workload", dedicated=True, warm=3)
+            await until(lambda: rule.hits, f"write {nth} was made")
+            if fate is not dies:
+                await until_warm(world, 3)
+        async with scheduling(world.connection):
             await until_warm(world, 3)
-    async with scheduling(world.connection):
-        await until_warm(world, 3)
-        await world.request("one", purpose="workload")
-        await world.granted("one")
-        await until_warm(world, 3)
-        assert len(await world.all(Cluster)) == 4
-        await world.assert_sound()
+            await world.request("one", purpose="workload")
+            await world.granted("one")
+            await until_warm(world, 3)
+            assert len(await world.all(Cluster)) == 4
+            await world.assert_sound()
+    assert witness.most_warm <= 3
+    assert not witness.wrongs
 
 
 async def test_a_cluster_goes_though_its_last_claim_was_torn_off(world):

@@ -51,7 +51,7 @@ async def test_a_request_is_warned_and_then_ends_with_its_cluster(world, clock):
         await heard(manager, warned)
 
         async def gone():
-            await clock.advance(60)
+            await clock.advance(600)
             return await world.get(ClusterRequest, "one") is None
 
         assert await world.get(Cluster, cluster.metadata.name) is not None

@@ -110,6 +110,42 @@ async def test_a_cluster_that_was_removed_by_force_is_made_again(world, purpose,
 
 
 @pytest.mark.usefixtures("offers")
+async def test_a_lost_cluster_is_made_again_once_it_can_be(world):
+    """Its purpose is gone as well; and what was granted stays granted."""
+    async with scheduling(world.connection) as manager:
+        await world.request("one", **SHARED)
+        await world.granted("one")
+        await quiet(manager)
+    await world.delete(Purpose, "workload")
+    await world.remove_by_force(Cluster, "workload")
+    async with scheduling(world.connection):
+        waits = await world.reaches("one", "Pending", reason="PurposeNotFound")
+        assert waits.status.cluster.name == "workload"
+        assert await world.get(ClusterRequestGrant, "one") is not None
+        await world.purpose("workload", dedicated=False)
+        await sound(world, "one")
+
+
+@pytest.mark.usefixtures("offers")
+async def test_a_cluster_that_somebody_tore_from_its_request_is_made_again_when_it_is_gone(world):
+    async with scheduling(world.connection) as manager:
+        await world.request("one", purpose="mcp")
+        _, cluster = await world.granted("one")
+        await quiet(manager)
+    name = cluster.metadata.name
+    await world.patch(Cluster, name, {"metadata": {"finalizers": ["example.org/keeper"]}})
+    await world.delete(Cluster, name)
+    async with scheduling(world.connection):
+        waits = await world.reaches("one", "Pending", reason="ClusterTerminating")
+        assert name in waits.status.message
+        await world.strip(Cluster, name)
+        _, again = await world.granted("one")
+        assert again.metadata.name == name
+        assert again.metadata.uid != cluster.metadata.uid
+        await sound(world, "one")
+
+
+@pytest.mark.usefixtures("offers")
 @pytest.mark.parametrize("lost", ["all", "finalizer", "annotation", "edited"])
 async def test_a_claim_that_was_dropped_is_restored(world, lost):
     async with scheduling(world.connection):

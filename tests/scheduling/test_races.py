@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 import pytest
-from machine_kit import Witness, doomed, proxy_before
+from machine_kit import Witness, doomed, in_turn, proxy_before, until_all_granted
 from scheduling_kit import until
 
 from mooring.api.claims import claimants
@@ -155,9 +155,8 @@ async def test_one_cluster_for_all_makes_no_storm(world, plane):
     await world.purpose("open", dedicated=False)
     count = 300
     async with proxy_before(plane) as proxy, doomed(proxy.connection):
-        await asyncio.gather(*(world.request(f"r{number}", purpose="open") for number in range(count)))
-        for number in range(count):
-            await world.granted(f"r{number}")
+        await in_turn(world.request(f"r{number}", purpose="open") for number in range(count))
+        await until_all_granted(world, count)
         asked = [one for one in proxy.requests if not one.is_watch and one.verb != "list"]
     clusters = await world.assert_sound()
     assert len(clusters) == 1

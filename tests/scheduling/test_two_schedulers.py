@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 
-from machine_kit import Witness, doomed, proxy_before, until_nothing_is_left
+from machine_kit import Witness, doomed, in_turn, proxy_before, until_all_granted, until_nothing_is_left
 from scheduling_kit import scheduling, until
 
 from mooring.api.claims import claimants
@@ -15,32 +14,6 @@ from mooring.api.requests import ClusterRequest
 from mooring.kube import key_of
 
 REQUESTS = 500
-AT_ONCE = 32
-
-
-async def in_turn(jobs):
-    """Do them all, some at a time."""
-    slots = asyncio.Semaphore(AT_ONCE)
-
-    async def one(job):
-        async with slots:
-            await job
-
-    await asyncio.gather(*map(one, jobs))
-
-
-async def until_all_granted(world, count):
-    async def missing():
-        phases = Counter(one.status.phase if one.status else "" for one in await world.all(ClusterRequest))
-        return {phase: many for phase, many in phases.items() if phase != "Granted"} or count - phases["Granted"]
-
-    async def done():
-        return not await missing()
-
-    async def seen():
-        return f"all {count} are granted; still {await missing()}"
-
-    await until(done, seen)
 
 
 async def test_no_seat_is_sold_twice(world):
@@ -56,7 +29,7 @@ async def test_no_seat_is_sold_twice(world):
         await until_all_granted(world, REQUESTS)
         await until_sound(world, seats=3)
         await in_turn(world.delete(ClusterRequest, f"r{number}") for number in range(REQUESTS))
-        await until_nothing_is_left(world)
+        await until_nothing_is_left(world, grants=False)
     assert witness.versions >= REQUESTS / 3
     assert not witness.wrongs
 
@@ -104,8 +77,12 @@ async def test_the_last_one_out_against_the_next_one_in(world):
         await until_sound(world, seats=None)
         held = {one.metadata.uid for one in await world.all(ClusterRequest)}
         assert not held & witness.deleted_under.keys(), "a cluster was deleted under a fresh claim"
-        assert len(await world.all(Cluster)) == LANES
+        await until(lambda: is_number_of_clusters(world, LANES), "each lane has one cluster")
     assert not witness.wrongs
+
+
+async def is_number_of_clusters(world, count):
+    return len(await world.all(Cluster)) == count
 
 
 def refused_status(request):

@@ -150,7 +150,7 @@ async def test_a_name_that_is_taken_and_what_can_be_done_about_it(world):
     async with scheduling(world.connection):
         await world.request("one", purpose="workload")
         waits = await world.reaches("one", "Pending", reason="ClusterConflict")
-        for word in ("workload", RANDOMIZE_NAME_LABEL, "generateName"):
+        for word in (f"{world.namespace}/workload", "spec.template.metadata.generateName of the purpose workload"):
             assert word in waits.status.message
         await world.patch(Purpose, "workload", {"spec": {"template": {"metadata": {"generateName": "shared-"}}}})
         _, cluster = await world.granted("one")
@@ -169,7 +169,8 @@ async def test_a_random_name_gets_out_of_the_way(world):
         await world.gone(Cluster, cluster.metadata.name)
         await world.cluster(cluster.metadata.name, tenancy="Shared", purposes=["other"])
         await world.request("one", purpose="mcp")
-        await world.reaches("one", "Pending", reason="ClusterConflict")
+        waits = await world.reaches("one", "Pending", reason="ClusterConflict")
+        assert RANDOMIZE_NAME_LABEL in waits.status.message
         await world.delete(ClusterRequest, "one")
         await world.gone(ClusterRequest, "one")
         await world.request("one", purpose="mcp", metadata={"labels": {RANDOMIZE_NAME_LABEL: "true"}})

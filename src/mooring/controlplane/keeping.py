@@ -148,13 +148,14 @@ async def until_well(
     well: Callable[[], Awaitable[bool]], child: Child, program: Program, *, patience: float = PATIENCE
 ) -> None:
     """Wait until the question is answered with yes, the child dies, or patience ends."""
-    ended = asyncio.ensure_future(child.exited())
+    ended, begun = asyncio.ensure_future(child.exited()), time.monotonic()
     try:
         async with asyncio.timeout(patience):
             while not await well():
                 if ended.done():
                     raise program.failure(ended.result())
-                await asyncio.sleep(POLL)
+                # Who waits long on a busy machine asks less often, so as not to keep it busy with questions.
+                await asyncio.sleep(POLL + (time.monotonic() - begun) / 100)
     except TimeoutError:
         raise NotReady(
             f"{program.name} runs but was not ready after {patience:.0f} s. The end of {program.log}:\n"

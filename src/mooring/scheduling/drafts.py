@@ -25,7 +25,7 @@ _NAME: Final = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 def place_of(request: ClusterRequest, ask: Ask) -> ObjectKey | Unanswerable:
     """What a new cluster for this request is called, and where it is."""
     metadata = request.metadata
-    if ask.dedicated or ask.seats or ask.template.metadata.generate_name:
+    if names_are_counted(ask):
         beginning = ask.template.metadata.generate_name or f"{ask.purposes[0]}-"
         if len(beginning) > _LONGEST_BEGINNING:
             return _unusable(ask, beginning, f"is longer than {_LONGEST_BEGINNING} characters")
@@ -37,6 +37,11 @@ def place_of(request: ClusterRequest, ask: Ask) -> ObjectKey | Unanswerable:
     if _NAME.fullmatch(name) is None:
         return _unusable(ask, name, "is no name that Kubernetes takes")
     return ObjectKey(ask.template.metadata.namespace or metadata.namespace, name)
+
+
+def names_are_counted(ask: Ask) -> bool:
+    """Whether each new cluster has a name of its own; else one cluster, under one name, serves all who ask so."""
+    return bool(ask.dedicated or ask.seats or ask.template.metadata.generate_name)
 
 
 def drafted(request: ClusterRequest, ask: Ask, *, place: ObjectKey, profile: str, version: str) -> Cluster:

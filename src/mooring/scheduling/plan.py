@@ -20,7 +20,7 @@ from mooring.api.versions import satisfies
 from mooring.kube import ObjectKey
 from mooring.scheduling.asking import Ask, Fit, Unanswerable, smallest
 from mooring.scheduling.catalogue import Catalogue, Suitable
-from mooring.scheduling.drafts import drafted, place_of
+from mooring.scheduling.drafts import drafted, names_are_counted, place_of
 from mooring.scheduling.fleet import Fleet, Sort
 from mooring.scheduling.racks import Rack
 from mooring.scheduling.reasons import Reason
@@ -217,7 +217,15 @@ def _occupied(ask: Ask, place: ObjectKey, there: Cluster, catalogue: Catalogue, 
             return Take(place)
     return Unanswerable(
         Reason.CLUSTER_CONFLICT,
-        f"The name {place} of the new cluster is taken by one that this request cannot have. Create the request anew "
-        f'with the label {RANDOMIZE_NAME_LABEL}: "true", or let the owner of the platform set '
-        f"spec.template.metadata.generateName of the purpose {ask.template_of or ask.purposes[0]}.",
+        f"The name {place} of the new cluster is taken by one that this request cannot have. {_another_name(ask)}",
     )
+
+
+def _another_name(ask: Ask) -> str:
+    owner = (
+        f"the owner of the platform set spec.template.metadata.generateName of the purpose "
+        f"{ask.template_of or ask.purposes[0]}."
+    )
+    if not names_are_counted(ask):
+        return f"Let {owner}"
+    return f'Create the request anew with the label {RANDOMIZE_NAME_LABEL}: "true", or let {owner}'
