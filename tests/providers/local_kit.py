@@ -50,7 +50,7 @@ class Yard:
 
     def order(self, name: str = "one", **parts: Any) -> Order[LocalConfig]:
         usual = {"config": local_config(), "version": self.version, "profile": "test.local.default", "variant": ""}
-        made: Order[LocalConfig] = Order(key=ObjectKey("yard", name), uid=str(uuid4()), **usual | parts)
+        made: Order[LocalConfig] = Order(key=ObjectKey("yard", name), **{"uid": str(uuid4())} | usual | parts)
         self.ordered.append(made)
         return made
 
@@ -93,6 +93,13 @@ class Yard:
         pid = await self.until_running(order, program)
         os.kill(pid, signal.SIGKILL)
         return pid
+
+    async def until_another(self, order: Order[LocalConfig], program: str, than: int) -> int:
+        """Until somebody has started the program again; its pid."""
+        async with asyncio.timeout(PATIENCE):
+            while (pid := self.pid(order, program)) in (None, than):
+                await asyncio.sleep(0.02)
+        return int(pid or 0)
 
     async def start_over(self) -> None:
         """As after a restart of the controllers."""

@@ -19,9 +19,9 @@ from mooring.api.schema import about
 from mooring.kube import Client, MergePatch, key_of, typed
 from mooring.kube.errors import NotFound
 from mooring.providers.sdk import ConfigSpec, ConfigStatus, Offer, Provider, Refused, State
+from mooring.providers.sdk.trying import providing, until
 from mooring.runtime.recorder import EVENTS
 from mooring.testing.builders import NAMESPACES, an_object, namespace_object, plain_resource_of
-from mooring.testing.providing import providing, until
 
 GROUP = "workshop.mooring.dev"
 FINALIZER, CONFIG_FINALIZER = f"{GROUP}/cluster", f"{GROUP}/providerconfig"

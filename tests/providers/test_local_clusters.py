@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import os
+import signal
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 from local_kit import API_SERVER, CONTROLLER_MANAGER, PATIENCE, Yard, a_yard, local_config, mended, relabelled, scripts
 
+from landscape_kit import listening, processes_with, until
 from mooring.controlplane.errors import NotReady
 from mooring.controlplane.landscape import Landscape
 from mooring.controlplane.probes import Prober
 from mooring.kube import Client
 from mooring.kube.errors import Unauthorized
-from mooring.providers.local import PLATFORM
+from mooring.providers.local import PLATFORM, LocalProvider
 from mooring.providers.sdk.provider import Order, Refused
 from mooring.testing.builders import CONFIG_MAPS, SERVICE_ACCOUNTS, config_map
 
@@ -97,7 +101,7 @@ async def test_killed_processes_come_back_and_those_who_wait_are_woken(landscape
         order, woken = yard.order(), asyncio.Event()
         watching = asyncio.create_task(yard.provider.watch(lambda key: woken.set() if key == order.key else None))
         first = await yard.kill(order, API_SERVER)  # in the middle of its start
-        assert (await yard.until_ready(order)).look_again == 60
+        assert (await yard.until_ready(order)).look_again is None  # there is no need to ask
         await _write(yard, order)
         assert yard.pid(order, API_SERVER) != first
 
@@ -109,9 +113,7 @@ async def test_killed_processes_come_back_and_those_who_wait_are_woken(landscape
             state = await yard.provider.ensure(order)
             # Unless it was quicker than we are, it says so; the second end in a row comes with the log.
             assert state.ready or (program in state.message and "was killed by SIGKILL" in state.message)
-            async with asyncio.timeout(PATIENCE):
-                while yard.pid(order, program) in (None, killed):
-                    await asyncio.sleep(0.02)
+            await yard.until_another(order, program, than=killed)
         await yard.until_ready(order)
         assert await _read(yard, order) == "mooring"
         watching.cancel()
@@ -185,6 +187,41 @@ async def test_orders_that_cannot_be_carried_out_start_nothing(landscape: Landsc
             await yard.provider.ensure(bad)
         for order in (unknown, bad):
             await yard.assert_nothing_is_left(order)
+
+
+async def test_clusters_follow_etcd_to_another_port(landscape: Landscape, tmp_path: Path) -> None:
+    own = Landscape("moving", tmp_path / "moving", landscape.binaries)
+    taken: socket.socket | None = None
+    try:
+        await own.start()
+        yard = Yard(own, LocalProvider(own))
+        order = yard.order()
+        await yard.until_ready(order)
+        await _write(yard, order)
+        keeping = asyncio.create_task(own.keep())
+        await asyncio.sleep(0)
+        port, first = own.etcd.ports.client, yard.pid(order, API_SERVER)
+        (etcd,) = processes_with(f"{own.etcd.directory}/data")
+        os.kill(etcd, signal.SIGKILL)
+        taken = until(lambda: _listening(port), "the port is ours")  # before anybody here hears of the end
+        await yard.until_another(order, API_SERVER, than=first)
+        await yard.until_ready(order)
+        assert own.etcd.ports.client != port
+        assert await _read(yard, order) == "mooring"
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+        await yard.provider.close()
+    finally:
+        if taken is not None:
+            taken.close()
+        await own.stop()
+
+
+def _listening(port: int) -> socket.socket | None:
+    try:
+        return listening(port)
+    except OSError:
+        return None
 
 
 async def test_the_platform_is_a_cluster_that_stays(landscape: Landscape) -> None:

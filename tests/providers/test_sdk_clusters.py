@@ -22,8 +22,8 @@ from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.api.marks import KUBERNETES_VERSION_LABEL, PROVIDER_INFO_ANNOTATION, PROVIDER_LABEL, claim_of
 from mooring.kube import ObjectKey, typed
 from mooring.providers.sdk import State
+from mooring.providers.sdk.trying import until
 from mooring.testing.builders import cluster_profile
-from mooring.testing.providing import until
 
 HOUSE = "test.workshop.house"
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhZG1pbiJ9.c2lnbmF0dXJl"
@@ -149,6 +149,22 @@ async def test_our_own_writes_wake_nobody(world, works):
         assert (await world.get(Cluster, "one")).status == cluster.status
 
 
+async def test_what_others_write_meanwhile_is_kept(world, works):
+    """While the provider thinks, somebody claims the cluster and notes something: neither is written over."""
+    works.gates["one"] = asyncio.Event()
+    async with workshop(world.connection, works):
+        await world.config()
+        await world.cluster()
+        await until(lambda: works.asked["one"], "the provider thinks")
+        marks = {"finalizers": [FINALIZER, FOREIGN], "annotations": {"example.com/note": "theirs"}}
+        await world.patch(Cluster, "one", {"metadata": marks, "spec": {"purposes": ["other"]}})
+        works.gates["one"].set()
+        cluster = await world.ready()
+        assert set(cluster.metadata.finalizers) == {FINALIZER, FOREIGN}
+        assert cluster.metadata.annotations["example.com/note"] == "theirs"
+        assert cluster.status.observed_generation == cluster.metadata.generation == 2
+
+
 async def test_conditions_of_others_are_kept_and_count(world, works):
     async with workshop(world.connection, works):
         await world.config()
@@ -206,6 +222,10 @@ async def test_versions(world, works):
         assert cluster.status.observed_generation == cluster.metadata.generation
         assert cluster.status.phase == "Progressing"
         await world.told(cluster, "UnsupportedVersion")
+        asked = works.asked["one"]
+        works.wake(ObjectKey(world.namespace, "one"))
+        await until(lambda: works.asked["one"] > asked, "what runs is looked after all the same")
+        assert works.orders["one"].version == "1.33.3"
 
         await world.patch(Cluster, "one", {"spec": {"kubernetes": {"version": "1.32.7"}}})
         await world.standing("one", "DowngradeRefused")
@@ -279,6 +299,16 @@ async def test_a_poisoned_configuration_stops_nothing_else(world, works):
         await world.ready("two")
         await world.patch(WorkshopConfig, "house", {"spec": {"words": None}})
         await world.ready()
+
+
+async def test_a_profile_without_versions_leaves_them_to_its_provider(world, works):
+    works.states["one"] = State(ready=True, version="1.31.2+vendor.1", api_server="https://a:1")
+    async with workshop(world.connection, works):
+        await world.config(versions=[])
+        await world.cluster()
+        cluster = await world.ready()
+        assert works.orders["one"].version == ""
+        assert cluster.metadata.labels[KUBERNETES_VERSION_LABEL] == "1.31.2_vendor.1"
 
 
 # -- slow and broken infrastructure ------------------------------------------------------------------------------------
@@ -395,9 +425,15 @@ async def test_a_cluster_that_was_never_begun_just_goes(world, works):
     async with workshop(world.connection, works):
         await world.config()
         await world.cluster(kubernetes={"version": "1.2.3"})
-        await world.standing("one", "UnsupportedVersion")
-        await world.delete(Cluster, "one")
+        await world.cluster("two", kubernetes={"version": "1.2.3"}, metadata={"finalizers": [FOREIGN]})
+        for name in ("one", "two"):
+            await world.standing(name, "UnsupportedVersion")
+            await world.delete(Cluster, name)
         await world.gone(Cluster, "one")
+        cluster = await world.standing("two", "WaitingForDeletion")
+        assert cluster.status.phase == "Terminating"
+        await world.patch(Cluster, "two", {"metadata": {"finalizers": None}})
+        await world.gone(Cluster, "two")
         assert not works.ended
 
 

@@ -6,7 +6,7 @@ import pytest
 from provider_kit import FINALIZER, Works, WorkshopConfig, WorkshopProvider, workshop
 
 from mooring.api.clusters import Cluster, ClusterProfile
-from mooring.testing.providing import doomed, until
+from mooring.providers.sdk.trying import doomed, until
 
 # The configuration's finalizer, the profile, the configuration's status; the cluster's finalizer, its marks and status
 # when it is begun, and both once more when it is ready.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from provider_kit import (
     CONFIG_FINALIZER,
     Works,
     WorkshopConfig,
+    WorkshopProvider,
     condition,
     heard,
     reason_of,
@@ -15,8 +18,10 @@ from provider_kit import (
 
 from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.kube import typed
+from mooring.providers.sdk import add_provider
+from mooring.providers.sdk.trying import until
+from mooring.runtime import Manager
 from mooring.testing.builders import cluster_profile
-from mooring.testing.providing import until
 
 HOUSE = "test.workshop.house"
 
@@ -134,6 +139,8 @@ async def test_what_somebody_changed_is_put_right(world):
         await world.standing("house", "Published", kind=WorkshopConfig)
         await world.patch(ClusterProfile, HOUSE, {"spec": {"supportedTraits": None}})
         await world.becomes(ClusterProfile, HOUSE, lambda one: one.spec.supported_traits, "has its trait again")
+        await world.patch(ClusterProfile, HOUSE, {"metadata": {"labels": None}})
+        await world.becomes(ClusterProfile, HOUSE, lambda one: one.metadata.labels, "has its label again")
         await world.delete(ClusterProfile, HOUSE)
         await world.becomes(ClusterProfile, HOUSE, lambda one: not one.metadata.deleting, "is there again")
         await world.patch(WorkshopConfig, "house", {"metadata": {"finalizers": None}})
@@ -200,6 +207,17 @@ async def test_a_bad_configuration_from_the_start(world):
         await world.standing("house", "Published", kind=WorkshopConfig)
 
 
+async def test_a_bad_configuration_can_be_deleted(world):
+    async with workshop(world.connection):
+        await world.config()
+        await world.standing("house", "Published", kind=WorkshopConfig)
+        await world.patch(WorkshopConfig, "house", {"spec": {"words": {"size": 5}}})
+        await world.standing("house", "ConfigInvalid", kind=WorkshopConfig)
+        await world.delete(WorkshopConfig, "house")
+        await world.gone(WorkshopConfig, "house")
+        assert await profile_names(world) == set()
+
+
 async def test_operations(world):
     async with workshop(world.connection) as manager:
         ignore = {"annotations": {"openmcp.cloud/operation": "ignore"}}
@@ -239,3 +257,30 @@ async def test_two_instances_of_one_implementation_leave_each_other_alone(world)
         assert there.metadata.resource_version == b.metadata.resource_version
         assert reason_of(await world.get(WorkshopConfig, "villa")) == "Published"
         assert not blue.ended
+
+
+async def test_two_instances_share_a_manager(world):
+    """As on the embedded landscape: one process, one watch of each kind."""
+    red, blue = Works(), Works()
+    async with Manager(world.connection, identity="both") as manager:
+        add_provider(manager, WorkshopProvider(red), name="red", environment="test")
+        add_provider(manager, WorkshopProvider(blue), name="blue", environment="test")
+        task = asyncio.create_task(manager.run())
+        try:
+            await world.config("hut", provider="red")
+            await world.config("villa", provider="blue")
+            await world.cluster("a", profile="test.red.hut")
+            await world.cluster("b", profile="test.blue.villa")
+            await world.ready("a")
+            await world.ready("b")
+        finally:
+            manager.stop()
+            await task
+    assert (set(red.asked), set(blue.asked)) == ({"a"}, {"b"})
+
+
+@pytest.mark.parametrize(("name", "environment"), [("", "test"), ("Red", "test"), ("red", "te/st"), ("r" * 64, "test")])
+async def test_an_instance_needs_a_name_that_can_be_a_label(world, name, environment):
+    async with Manager(world.connection, identity="nobody") as manager:
+        with pytest.raises(ValueError, match="cannot be the name of"):
+            add_provider(manager, WorkshopProvider(), name=name, environment=environment)

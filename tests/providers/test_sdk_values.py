@@ -87,6 +87,12 @@ def test_a_new_cluster_never_gets_a_deprecated_version_by_itself():
         version_for("", versions("1.33.2-"))
 
 
+def test_without_offered_versions_it_is_the_providers_choice():
+    assert version_for("", []) == ""
+    assert version_for("", [], running="1.31.2") == "1.31.2"
+    assert version_for("1.33", []) == "1.33"
+
+
 def profile(config, variant="", *, noted=True):
     name = profile_name(environment="live", provider="maker", config=config, variant=variant)
     notes = {VARIANT_ANNOTATION: variant} if noted and variant else {}

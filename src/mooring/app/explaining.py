@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from mooring.api.clusters import Cluster, ClusterProfile
-from mooring.api.kinds import Kind
+from mooring.api.kinds import Document, Kind
 from mooring.api.providers import ClusterProvider
 from mooring.api.purposes import Purpose, TraitEquivalence
 from mooring.api.requests import ClusterRequest, ClusterRequestGrant
 from mooring.app.configurations import UnusableConfiguration, read_files
 from mooring.app.settings import SettingError
-from mooring.kube import Client, ObjectKey, typed
+from mooring.kube import Client, Object, ObjectKey, Resource, key_of, typed, untyped
 from mooring.kube.errors import NotFound
 from mooring.scheduling.catalogue import Catalogue
 from mooring.scheduling.configuration import (
@@ -76,11 +76,31 @@ async def listed(client: Client, kind: type[K], *, namespace: str | None = None)
     try:
         listing = await client.list(typed(kind), namespace=namespace, whole=False)
     except NotFound as error:
-        raise SettingError(
-            f"The cluster at {client.connection.server} does not know {kind.API.definition_name}. Install Mooring's "
-            f"definitions there with 'mooring install'."
-        ) from error
+        raise not_installed(client, kind) from error
     return list(listing.items)
+
+
+async def listed_plainly(client: Client, kind: type[Kind], namespace: str | None = None) -> list[Document]:
+    """All objects of a kind by name, with every field that the server has; of one namespace, or of all."""
+    try:
+        listing = await client.list(plainly(kind), namespace=namespace)
+    except NotFound:
+        raise not_installed(client, kind) from None
+    return sorted(listing.items, key=key_of)
+
+
+def plainly(kind: type[Kind]) -> Resource[Object]:
+    """The kind read as plain data, for where it is printed: nothing that the server has is lost."""
+    api = kind.API
+    return untyped(group=api.group, version=api.version, plural=api.plural, kind=api.kind, namespaced=api.namespaced)
+
+
+def not_installed(client: Client, kind: type[Kind]) -> SettingError:
+    """The server has never heard of this kind."""
+    return SettingError(
+        f"The cluster at {client.connection.server} does not know {kind.API.definition_name}. Install Mooring's "
+        f"definitions there with 'mooring install'."
+    )
 
 
 async def told(client: Client, key: ObjectKey, configuration: Configuration = DEFAULT_CONFIGURATION) -> Story:
@@ -107,15 +127,20 @@ def _is_of(grant: ClusterRequestGrant, request: ClusterRequest) -> bool:
 
 async def request_named(client: Client, key: ObjectKey) -> ClusterRequest:
     """The request, or an error that says where something like it is."""
+    return await named(client, ClusterRequest, key, word="request")
+
+
+async def named(client: Client, kind: type[K], key: ObjectKey, *, word: str) -> K:
+    """The object, or an error that says where something like it is; ``mooring <word> list`` shows the others."""
     try:
-        return await client.get(REQUESTS, key.name, namespace=key.namespace)
+        return await client.get(typed(kind), key.name, namespace=key.namespace)
     except NotFound:
-        raise SettingError(await _nearby(client, key)) from None
+        raise SettingError(await _nearby(client, kind, key, word)) from None
 
 
-async def _nearby(client: Client, key: ObjectKey) -> str:
-    there = await listed(client, ClusterRequest)
-    text = f"There is no clusterrequest {key.name!r} in the namespace {key.namespace!r}."
+async def _nearby(client: Client, kind: type[K], key: ObjectKey, word: str) -> str:
+    there = await listed(client, kind)
+    text = f"There is no {kind.API.kind.lower()} {key.name!r} in the namespace {key.namespace!r}."
     elsewhere = sorted(one.metadata.namespace for one in there if one.metadata.name == key.name)
     if elsewhere:
         return f"{text} There is one in the namespace {elsewhere[0]}: add '-n {elsewhere[0]}'."
@@ -123,4 +148,4 @@ async def _nearby(client: Client, key: ObjectKey) -> str:
     near = difflib.get_close_matches(key.name, names, n=3)
     if near:
         return f"{text} Did you mean {' or '.join(near)}?"
-    return f"{text} 'mooring request list -A' shows all there are."
+    return f"{text} 'mooring {word} list -A' shows all there are."

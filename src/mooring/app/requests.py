@@ -1,4 +1,4 @@
-"""What people do with requests: create, list, extend and delete them. ``waiting`` waits for what comes of it."""
+"""What people do with requests: create, extend and delete them. ``waiting`` waits for what comes of it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,16 @@ from mooring.api.durations import seconds_of
 from mooring.api.kinds import Document
 from mooring.api.requests import ClusterRequest
 from mooring.app.configuration_texts import BadText, Text, documents_of
-from mooring.app.explaining import REQUESTS, request_named, seen
+from mooring.app.explaining import REQUESTS, not_installed, plainly, request_named, seen
 from mooring.app.settings import SettingError
-from mooring.kube import (
-    Client,
-    MergePatch,
-    ObjectKey,
-    key_of,
-    untyped,
-)
+from mooring.kube import Client, MergePatch, ObjectKey
 from mooring.kube.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
 from mooring.scheduling.configuration import DEFAULT_CONFIGURATION, Configuration
 from mooring.scheduling.story import Story, story
 
 API: Final = ClusterRequest.API
 # Read as plain data where it is printed: nothing that the server has is lost.
-PLAIN_REQUESTS: Final = untyped(group=API.group, version=API.version, plural=API.plural, kind=API.kind)
+PLAIN_REQUESTS: Final = plainly(ClusterRequest)
 _ATTEMPTS: Final = 5
 
 
@@ -130,25 +124,7 @@ def _refused(client: Client, document: Document, error: ApiError) -> SettingErro
     if "namespaces" in error.message:
         name = document["metadata"]["namespace"]
         return SettingError(f"There is no namespace {name!r}. Create it, or choose another with --namespace.")
-    return _not_installed(client)
-
-
-def _not_installed(client: Client) -> SettingError:
-    return SettingError(
-        f"The cluster at {client.connection.server} does not know {API.definition_name}. Install Mooring's definitions "
-        f"there with 'mooring install'."
-    )
-
-
-async def listed_plainly(client: Client, namespace: str | None) -> list[Document]:
-    """All requests of a namespace, or of all, by name."""
-    try:
-        listing = await client.list(PLAIN_REQUESTS, namespace=namespace)
-    except NotFound:
-        raise _not_installed(client) from None
-    # The items of a list come without what they are.
-    whole: list[Document] = [{"apiVersion": API.api_version, "kind": API.kind, **one} for one in listing.items]
-    return sorted(whole, key=key_of)
+    return not_installed(client, ClusterRequest)
 
 
 async def delete(client: Client, key: ObjectKey) -> str:

@@ -1,17 +1,21 @@
-"""Waiting for requests by watching them: until one is granted and its cluster ready, or until it is gone."""
+"""Waiting by watching: until a request is granted and its cluster ready, or until an object is gone."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from typing import TypeVar
 
 from mooring.api.conditions import READY, found, is_true
+from mooring.api.kinds import Kind
 from mooring.api.requests import ClusterRequest, RequestPhase
+from mooring.api.texts import printable
 from mooring.app.explaining import REQUESTS
 from mooring.app.settings import SettingError
-from mooring.kube import Changed, Client, Deleted, Interrupted, ObjectKey, Relisted, watching
-from mooring.scheduling.telling import printable
+from mooring.kube import Changed, Client, Deleted, Interrupted, ObjectKey, Relisted, Resource, watching
+
+K = TypeVar("K", bound=Kind)
 
 Told = Callable[[str], None]
 
@@ -22,7 +26,7 @@ class NotGranted(SettingError):
 
 async def until_ready(client: Client, key: ObjectKey, uid: str, *, told: Told) -> ClusterRequest:
     """Wait until the request is granted and its cluster is ready; ``told`` hears each step."""
-    async with contextlib.aclosing(_states(client, key, uid, told)) as states:
+    async with contextlib.aclosing(_states(client, REQUESTS, key, uid, standing, told)) as states:
         async for request in states:
             if request is None:
                 raise NotGranted(f"The clusterrequest {key} was deleted while it was waited for.")
@@ -35,42 +39,46 @@ async def until_ready(client: Client, key: ObjectKey, uid: str, *, told: Told) -
     raise AssertionError("a watch does not end")  # pragma: no cover
 
 
-async def until_gone(client: Client, key: ObjectKey, uid: str, *, told: Told) -> None:
-    """Wait until the request is gone, its cluster too if it waits for it."""
-    async with contextlib.aclosing(_states(client, key, uid, told)) as states:
-        async for request in states:
-            if request is None:
+async def until_gone(
+    client: Client, resource: Resource[K], key: ObjectKey, uid: str, *, standing: Callable[[K], str], told: Told
+) -> None:
+    """Wait until the object is gone, and all that it waits for; ``told`` hears where it stands meanwhile."""
+    async with contextlib.aclosing(_states(client, resource, key, uid, standing, told)) as states:
+        async for one in states:
+            if one is None:
                 return
 
 
-async def _states(client: Client, key: ObjectKey, uid: str, told: Told) -> AsyncGenerator[ClusterRequest | None, None]:
-    """The request as it changes; None when it is gone. ``told`` hears where it stands, whenever that changes."""
+async def _states(
+    client: Client, resource: Resource[K], key: ObjectKey, uid: str, standing: Callable[[K], str], told: Told
+) -> AsyncGenerator[K | None, None]:
+    """The object as it changes; None when it is gone. ``told`` hears where it stands, whenever that changes."""
     selector = f"metadata.name={key.name}"
     before = ""
     async with contextlib.aclosing(
-        watching(client, REQUESTS, namespace=key.namespace, field_selector=selector)
+        watching(client, resource, namespace=key.namespace, field_selector=selector)
     ) as events:
         async for event in events:
             match event:
                 case Relisted():
-                    request = next(iter(event.items), None)
+                    thing = next(iter(event.items), None)
                 case Changed():
-                    request = event.object
+                    thing = event.object
                 case Deleted():
-                    request = None
+                    thing = None
                 case Interrupted():
                     told(f"The server cannot be asked at the moment: {event.error}")
                     continue
                 case _:
                     continue
-            if request is None or request.metadata.uid != uid:
+            if thing is None or thing.metadata.uid != uid:
                 yield None
                 continue
-            now = standing(request)
+            now = standing(thing)
             if now != before:
                 told(now)
             before = now
-            yield request
+            yield thing
 
 
 def standing(request: ClusterRequest) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from mooring import __version__
-from mooring.cli import binaries, crds, landscapes, operator, requests, simulate, why
+from mooring.cli import binaries, clusters, crds, landscapes, operator, profiles, providers, requests, simulate, why
 from mooring.cli.failures import tell
 
 app = typer.Typer(
@@ -23,6 +23,9 @@ app = typer.Typer(
 app.add_typer(binaries.app, name="binaries")
 landscapes.register(app)
 app.add_typer(requests.app, name="request")
+app.add_typer(clusters.app, name="cluster")
+app.add_typer(profiles.app, name="profile")
+app.add_typer(providers.app, name="provider")
 for word in (why.why, simulate.simulate, operator.install, operator.run, crds.crds):
     app.command()(word)
 

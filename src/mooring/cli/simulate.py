@@ -45,7 +45,7 @@ def simulate(
 
 
 def _print(result: Simulation) -> None:
-    from mooring.scheduling.telling import printable
+    from mooring.api.texts import printable
 
     told = [one.story for one in result.answers if one.story is not None]
     for number, story in enumerate(told):

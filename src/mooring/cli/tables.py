@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from mooring.api.texts import aligned
+
 
 class Output(StrEnum):
     """How results are printed."""
@@ -20,9 +22,8 @@ OutputOption = Annotated[Output, typer.Option("--output", "-o", help="How to pri
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
-    for row in (header, *rows):
-        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    for line in aligned((header, *rows)):
+        typer.echo(line)
 
 
 def span(seconds: float) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from mooring.api.requests import RequestPhase
+from mooring.api.texts import aligned, printable
 from mooring.scheduling.candidates import Candidate, ProfileJudgement, Verdict
 from mooring.scheduling.remedies import Who
 from mooring.scheduling.story import Asked, Outcome, Story
@@ -133,19 +134,3 @@ def _remedies(told: Story) -> Iterator[str]:
 def wrapped(text: str) -> list[str]:
     """A text of any length as lines that fit a terminal; names are not torn apart."""
     return textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
-
-
-def printable(text: str) -> str:
-    """A line that does nothing to a terminal but to be read: traits and messages are written by strangers."""
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
-
-
-def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Rows of text with their columns below each other."""
-    table = [[printable(cell) for cell in row] for row in rows]
-    if not table:
-        return []
-    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]

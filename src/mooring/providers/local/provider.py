@@ -22,7 +22,7 @@ from mooring.providers.local.plans import next_version, offer, wish
 from mooring.providers.local.running import LOOK, LocalCluster
 from mooring.providers.sdk.provider import Offer, Order, Provider, Refused, State
 
-_GLANCE = 5.0  # seconds for a look at processes that are there, so that a restart of ours is no change of theirs
+_GLANCE = 10.0  # seconds for a look at processes that are there, so that a restart of ours is no change of theirs
 _LOOK_AGAIN = 0.5  # seconds, for those whom nobody wakes
 
 
@@ -113,7 +113,7 @@ class LocalProvider(Provider[LocalConfig]):
 
     def _state(self, cluster: LocalCluster) -> State:
         reason, message = ("", "") if cluster.ready else cluster.told()
-        look_again = LOOK if cluster.ready or self._listener is not None else _LOOK_AGAIN
+        look_again = _LOOK_AGAIN if self._listener is None else None  # who listens is woken
         return _state(
             cluster.plane,
             ready=cluster.ready,
@@ -132,7 +132,9 @@ class LocalProvider(Provider[LocalConfig]):
         return _state(plane, ready=False, reason="NotAnswering", message=message, version="", look_again=_LOOK_AGAIN)
 
 
-def _state(plane: ControlPlane, *, ready: bool, reason: str, message: str, version: str, look_again: float) -> State:
+def _state(
+    plane: ControlPlane, *, ready: bool, reason: str, message: str, version: str, look_again: float | None
+) -> State:
     server = plane.server if plane.was_prepared else ""
     return State(
         ready=ready,

@@ -42,6 +42,7 @@ from mooring.runtime import Manager, Outcome, TryAgain, Writer, with_finalizer, 
 log = structlog.get_logger(__name__)
 
 _TRIES = 4  # of a status that others keep changing
+_SOONEST = 0.01  # seconds: a provider that wants to be asked again at once would keep a processor busy
 _GOING = Report(truth=Truth.FALSE, reason=DELETING, message="The cluster is being deleted.")
 
 
@@ -59,6 +60,11 @@ class ClusterReconciler:
         self._pauses = Pauses()
         self._running: dict[ObjectKey, tuple[str, str]] = {}  # uid and version; the label tells it after a restart
 
+    def begin_anew(self) -> None:
+        """What we remember may be old: another replica may have worked on the clusters since."""
+        self._drift.clear()
+        self._running.clear()
+
     async def reconcile(self, key: ObjectKey) -> Outcome:
         cluster = self._seen.clusters.get(key)
         profile = None if cluster is None else self._seen.profile_of(cluster)
@@ -75,7 +81,7 @@ class ClusterReconciler:
     async def _make(self, cluster: Cluster, profile: ClusterProfile) -> Outcome:
         provider = self._seen.provider
         try:
-            order = order_of(cluster, profile, self._seen, running=self._runs(cluster))
+            order, refusal = order_of(cluster, profile, self._seen, running=self._runs(cluster))
             cluster = await self._held(cluster)
             state = await asked(provider, provider.ensure(order))
         except Refused as error:
@@ -87,13 +93,13 @@ class ClusterReconciler:
         if state.version:
             self._running[key_of(cluster)] = (cluster.metadata.uid, state.version)
         self._look_for_secrets(cluster, state)
-        report = reported(state)
+        report = reported(state) if refusal is None else refused(str(refusal), refusal.reason, state)
         await self._tell(cluster, report)
         return self._next_look(key_of(cluster), state, report)
 
     def _next_look(self, key: ObjectKey, state: State, report: Report) -> Outcome:
         if state.look_again is not None:
-            return Outcome.requeue(after=state.look_again)
+            return Outcome.requeue(after=max(_SOONEST, state.look_again))
         if state.ready:
             self._pauses.forget(key)
             return Outcome.await_change()
@@ -108,13 +114,13 @@ class ClusterReconciler:
 
     async def _end(self, cluster: Cluster, profile: ClusterProfile) -> Outcome:
         key, provider = key_of(cluster), self._seen.provider
-        if self._finalizer not in cluster.metadata.finalizers:
-            self._forget(key)
-            return Outcome.await_change()  # others may still hold it; we do not
         holders = holders_in_words(cluster.metadata, but=self._finalizer)
         if holders:
             await self._tell(cluster, _waiting(holders))
             return Outcome.await_change()
+        if self._finalizer not in cluster.metadata.finalizers:
+            self._forget(key)
+            return Outcome.await_change()  # nobody holds it: it is as good as gone
         try:
             order = last_order_of(cluster, profile, self._seen, running=self._runs(cluster))
             await self._tell(cluster, _GOING)

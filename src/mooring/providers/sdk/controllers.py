@@ -59,7 +59,8 @@ def _add_publishing(manager: Manager, seen: Seen) -> None:
 def _add_clusters(manager: Manager, seen: Seen) -> Controller:
     drift = Drift(cluster_finalizer(seen.provider.config))
     wakes = ClusterWakes(seen, drift)
-    seen.clusters.subscribe(lambda _: None, cleared=drift.clear)
+    reconciler = ClusterReconciler(manager, seen, drift)
+    seen.clusters.subscribe(lambda _: None, cleared=reconciler.begin_anew)
     sources: list[Source[Any]] = [
         Source(store=seen.clusters, when=wakes.cluster_asks),
         Source(store=seen.profiles, keys=wakes.profile_to_clusters),
@@ -67,7 +68,7 @@ def _add_clusters(manager: Manager, seen: Seen) -> Controller:
     ]
     if seen.cluster_configs is not None:
         sources.append(Source(store=seen.cluster_configs, keys=wakes.cluster_config_to_clusters))
-    controller = Controller(f"{seen.name}-clusters", ClusterReconciler(manager, seen, drift), sources, workers=WORKERS)
+    controller = Controller(f"{seen.name}-clusters", reconciler, sources, workers=WORKERS)
     manager.add(controller)
     return controller
 

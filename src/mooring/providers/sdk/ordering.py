@@ -22,8 +22,14 @@ CLUSTER_CONFIG_MISSING = "ClusterConfigMissing"
 NO_CLUSTER_CONFIGS = "ClusterConfigsUnsupported"
 
 
-def order_of(cluster: Cluster, profile: ClusterProfile, seen: Seen, *, running: str) -> Order[Any]:
-    """The order for a cluster that is wanted. ``running``: the version that it was last seen to run."""
+def order_of(
+    cluster: Cluster, profile: ClusterProfile, seen: Seen, *, running: str
+) -> tuple[Order[Any], Refused | None]:
+    """The order for a cluster that is wanted. ``running``: the version that it was last seen to run.
+
+    A cluster that runs is kept running also when it is asked to become what it cannot be; then the refusal comes with
+    the order for what it is.
+    """
     config = _config(profile, seen)
     if not seen.is_ours(config):
         raise Refused(
@@ -31,9 +37,15 @@ def order_of(cluster: Cluster, profile: ClusterProfile, seen: Seen, *, running: 
             f"spec.providerRef.name is {provider_named_by(config)!r}.",
             reason=CONFIG_MISSING,
         )
-    version = version_for(cluster.spec.kubernetes.version, profile.spec.supported_versions, running=running)
+    refusal: Refused | None = None
+    try:
+        version = version_for(cluster.spec.kubernetes.version, profile.spec.supported_versions, running=running)
+    except Refused as error:
+        if not running:
+            raise
+        version, refusal = running, error
     configs = [_cluster_config(key, seen) for key in _cluster_config_keys(cluster, seen)]
-    return _order(cluster, profile, seen, config, version, configs, running)
+    return _order(cluster, profile, seen, config, version, configs, running), refusal
 
 
 def last_order_of(cluster: Cluster, profile: ClusterProfile, seen: Seen, *, running: str) -> Order[Any]:

@@ -37,7 +37,7 @@ class Order(Generic[C]):
     profile: str
     variant: str
     config: C
-    version: str  # in full; chosen by the SDK from the profile's versions if the Cluster names none
+    version: str  # in full, one of the profile's; as the Cluster says it, or empty, if the profile names none
     cluster_configs: Sequence[Any] = ()  # of the provider's kind, in the order of spec.clusterConfigs
     running: str = ""  # the version that the cluster was last seen to run; empty if it was never seen
     noted: Mapping[str, Any] = field(default_factory=dict)  # status.providerStatus: may be lost at any time

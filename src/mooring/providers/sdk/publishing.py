@@ -32,6 +32,8 @@ from mooring.runtime.predicates import is_deleting, operation_of
 
 PUBLISHED, NAME_TAKEN, FAILED, BAD_OFFER = "Published", "ProfileNameTaken", "ProviderFailed", "OfferInvalid"
 
+Looks = tuple[ClusterProfileSpec, str | None, str | None]
+
 _ASK_AGAIN = 600.0  # seconds: what a provider offers may change without a word to us
 
 
@@ -47,7 +49,7 @@ class Publisher:
         self._kind = seen.provider.config
         self._configs = Writer(manager.client, plain_resource(self._kind), seen.configs)
         self._finalizer = config_finalizer(self._kind)
-        self.published: dict[str, ClusterProfileSpec] = {}  # by name, as we last wrote it
+        self.published: dict[str, Looks] = {}  # by name, as we last wrote it
         self.taken: dict[str, ObjectKey] = {}  # names that others have, and who waits for them
 
     async def reconcile(self, key: ObjectKey) -> Outcome:
@@ -120,7 +122,7 @@ class Publisher:
         """Have the profile there as it is wanted. One of the same name that is not ours is left alone."""
         name = wanted.metadata.name
         there = self._seen.profiles.get(ObjectKey("", name))
-        self.published[name] = wanted.spec
+        self.published[name] = looks_of(wanted)
         self.taken.pop(name, None)
         try:
             if there is None:
@@ -171,9 +173,9 @@ class Publisher:
     async def _close(self, profile: ClusterProfile, used: int) -> None:
         """As full as it is: it serves those who have it, and nobody else."""
         if not 0 < profile.spec.max_clusters <= used:
-            spec = msgspec.structs.replace(profile.spec, max_clusters=used)
-            self.published[profile.metadata.name] = spec
-            await self._profiles.save(profile, msgspec.structs.replace(profile, spec=spec))
+            full = msgspec.structs.replace(profile, spec=msgspec.structs.replace(profile.spec, max_clusters=used))
+            self.published[profile.metadata.name] = looks_of(full)
+            await self._profiles.save(profile, full)
 
     async def _remove(self, profile: ClusterProfile) -> None:
         self.published.pop(profile.metadata.name, None)
@@ -228,6 +230,12 @@ class Publisher:
 
     def _now(self) -> str:
         return self._clock.now().astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def looks_of(profile: ClusterProfile) -> Looks:
+    """The part of a profile that is ours."""
+    metadata = profile.metadata
+    return profile.spec, metadata.labels.get(ENVIRONMENT_LABEL), metadata.annotations.get(VARIANT_ANNOTATION)
 
 
 def _check(offer: Offer) -> None:

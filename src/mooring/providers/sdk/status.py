@@ -62,8 +62,11 @@ def reported(state: State) -> Report:
     return Report(truth=None, reason=_reason(state.reason, "NotReady"), message=_words(state.message), state=state)
 
 
-def refused(message: str, reason: str) -> Report:
-    return Report(truth=Truth.FALSE, reason=_reason(reason, "Refused"), message=_words(message), stalled=True)
+def refused(message: str, reason: str, state: State | None = None) -> Report:
+    """Somebody has to change what is ordered; the cluster that is there may be well meanwhile."""
+    return Report(
+        truth=Truth.FALSE, reason=_reason(reason, "Refused"), message=_words(message), stalled=True, state=state
+    )
 
 
 def failed(what: str) -> Report:

@@ -15,8 +15,11 @@ def version_for(wanted: str, supported: Sequence[SupportedVersion], *, running: 
     """The version in full; Refused if there is none.
 
     Nothing wanted means the newest that is not deprecated, a part the newest of those that begin with it. What runs
-    already stays possible when it is no longer offered, and no cluster goes back to an older version.
+    already stays possible when it is no longer offered, and no cluster goes back to an older version. A profile that
+    names no versions leaves it to its provider: then it may be empty.
     """
+    if not supported:
+        return wanted or running
     try:
         fitting = [one for one in supported if satisfies(wanted, one.version)]
         runs_what_is_wanted = bool(running) and satisfies(wanted, running)

@@ -11,7 +11,7 @@ from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.kube import Change, Object, ObjectKey
 from mooring.providers.sdk.drift import Drift
 from mooring.providers.sdk.naming import config_finalizer
-from mooring.providers.sdk.publishing import Publisher
+from mooring.providers.sdk.publishing import Publisher, looks_of
 from mooring.providers.sdk.seen import Seen
 from mooring.runtime.predicates import asked_for, generation_changed
 
@@ -70,7 +70,7 @@ class ConfigWakes:
         waiting = self._publisher.taken.get(name)
         if waiting is not None:
             return (waiting,)
-        if after is not None and after.spec == self._publisher.published.get(name):
+        if after is not None and looks_of(after) == self._publisher.published.get(name):
             return ()
         origins = {_config_of(one) for one in (before, after) if one is not None and self._is_ours(one)}
         return tuple(origins)

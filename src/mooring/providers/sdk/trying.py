@@ -1,4 +1,4 @@
-"""Providers at work in a test: against a real API server, as they run in a landscape, and stopped in good order.
+"""A provider tried out: at work against a real API server, as in a landscape, and stopped in good order.
 
 ::
 
@@ -20,7 +20,8 @@ from typing import Any
 from mooring.api.crds import definition_of
 from mooring.kube import Client, Connection
 from mooring.kube.definitions import install
-from mooring.providers.sdk import Provider, add_provider, kinds_of
+from mooring.providers.sdk.controllers import add_provider, kinds_of
+from mooring.providers.sdk.provider import Provider
 from mooring.runtime import Clock, Manager
 
 PATIENCE = 120.0  # seconds; only ever used up by a test that fails
