@@ -81,8 +81,11 @@ class Keeper:
 
     def renew(self) -> None:
         """Have :meth:`keep` exchange a child whose arguments are no longer the right ones."""
-        if self.child.record.fingerprint != self._prepare().fingerprint:
-            self.child.signal(signal.SIGTERM)
+        child = self.child
+        if child.record.fingerprint != self._prepare().fingerprint:
+            child.signal(signal.SIGTERM)
+            # An API server whose etcd is elsewhere now would wait for it to the end of its days.
+            asyncio.get_running_loop().call_later(GRACE, child.signal, signal.SIGKILL)
 
     async def stop(self, *, grace: float = GRACE) -> None:
         """Stop the program, whoever started it."""

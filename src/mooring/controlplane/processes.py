@@ -76,9 +76,10 @@ class Child:
         return self.record.pid
 
     def signal(self, number: signal.Signals) -> None:
-        """Signal this very process; one that is gone already is left in peace."""
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self.pidfd, number)
+        """Signal this very process; one that is gone already, or was let go of, is left in peace."""
+        if self.pidfd >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.pidfd, number)
 
     async def exited(self) -> str:
         """Wait for the end; tells how it came if the process was our own child."""

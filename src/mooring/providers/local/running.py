@@ -29,7 +29,7 @@ from mooring.providers.local.troubles import Troubles
 
 log = logging.getLogger(__name__)
 
-LOOK = 60.0  # seconds between two questions to a server that was ready: one that hangs does not end, and tells nobody
+LOOK = 20.0  # seconds between two questions to a server that was ready: one that hangs does not end, and tells nobody
 _ASK_AGAIN = 0.1  # seconds between two questions to one that was not
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from mooring.api.clusters import Cluster, ClusterProfile, ClusterStatus
+from mooring.api.clusters import Cluster, ClusterPhase, ClusterProfile, ClusterStatus
 from mooring.api.conditions import READY, Truth, found
 from mooring.api.kinds import Metadata
 from mooring.api.marks import OPERATION_ANNOTATION, OPERATION_RECONCILE
@@ -27,6 +27,7 @@ from mooring.providers.sdk.scrubbing import secret_in
 from mooring.providers.sdk.seen import Seen
 from mooring.providers.sdk.status import (
     DELETING,
+    FOREIGN_FINALIZERS,
     WAITING,
     Report,
     failed,
@@ -123,7 +124,8 @@ class ClusterReconciler:
             return Outcome.await_change()  # nobody holds it: it is as good as gone
         try:
             order = last_order_of(cluster, profile, self._seen, running=self._runs(cluster))
-            await self._tell(cluster, _GOING)
+            if not _is_going(cluster):
+                await self._tell(cluster, _GOING)
             gone = await asked(provider, provider.delete(order))
         except Refused as error:
             await self._tell(cluster, refused(str(error), error.reason))
@@ -132,6 +134,7 @@ class ClusterReconciler:
             await self._tell(cluster, failed(str(error)))
             raise TryAgain(str(error)) from None
         if not gone:
+            await self._tell(cluster, _GOING)
             return Outcome.requeue(after=self._pauses.next(key, DELETING))
         await self._let_go(cluster)
         return Outcome.await_change()
@@ -246,6 +249,16 @@ class ClusterReconciler:
 def _waiting(holders: str) -> Report:
     message = f"The cluster is to be deleted, and is still held by {holders}."
     return Report(truth=Truth.FALSE, reason=WAITING, message=message, waits_for=holders)
+
+
+def _is_going(cluster: Cluster) -> bool:
+    """Whether its status tells already that its end has begun, however that goes."""
+    status = cluster.status
+    return (
+        status is not None
+        and status.phase == ClusterPhase.TERMINATING
+        and found(status.conditions, FOREIGN_FINALIZERS) is None
+    )
 
 
 def _with(cluster: Cluster, **metadata: Any) -> Cluster:
