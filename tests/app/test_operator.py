@@ -139,7 +139,9 @@ async def test_the_operator_may_not_do_anything_else(admin):
     assert not await may("update", "coordination.k8s.io", "leases", NAMESPACE, "another")
     assert not await may("update", "coordination.k8s.io", "leases", "kube-system", "mooring")
     assert not await may("get", "", "secrets", "default")
-    assert not await may("delete", "clusters.openmcp.cloud", "clusters", "default")
+    assert await may("delete", "clusters.openmcp.cloud", "clusters", "default")
+    assert not await may("delete", "clusters.openmcp.cloud", "purposes")
+    assert not await may("patch", "clusters.openmcp.cloud", "clusters/status", "default")
     assert not await may("create", "rbac.authorization.k8s.io", "clusterroles")
 
 

@@ -80,6 +80,15 @@ class Quiet:
             )
         return Begun(process, out, err)
 
+    async def late(self, directory: Path, *words: str) -> Ended:
+        """Run the command with a wait that is over at once, perhaps in the middle of a handshake.
+
+        As a process: what is left of such a connection then goes with it.
+        """
+        ended = await self.begin(directory, *words, "--wait", "--timeout", "100ms").ended()
+        assert ended.code == 1, ended
+        return ended
+
 
 PATIENCE = 200.0  # seconds; only ever used up by a test that fails
 

@@ -179,8 +179,8 @@ async def test_whoever_stops_waiting_leaves_the_request(quiet: Quiet, there: Cli
     assert await names_in(there, room) == ["web"]
 
 
-async def test_waiting_has_an_end_if_wanted(quiet: Quiet, there: Client, room: str) -> None:
-    failed = quiet.run("request", "create", "web", "-n", room, "--purpose", "w", "--wait", "--timeout", "100ms", code=1)
+async def test_waiting_has_an_end_if_wanted(quiet: Quiet, there: Client, room: str, tmp_path: Path) -> None:
+    failed = await quiet.late(tmp_path, "request", "create", "web", "-n", room, "--purpose", "w")
     assert f"The clusterrequest {room}/web is not ready in time, and stays." in failed.err
     assert await names_in(there, room) == ["web"]
 
@@ -239,7 +239,7 @@ async def test_giving_back(quiet: Quiet, there: Client, room: str, tmp_path: Pat
     held["metadata"]["finalizers"] = ["clusters.openmcp.cloud/request"]
     await there.create(REQUESTS, held)
     delete = ("request", "delete", "held", "-n", room)
-    late = quiet.run(*delete, "--wait", "--timeout", "100ms", code=1)
+    late = await quiet.late(tmp_path, *delete)
     assert "is not gone in time; its deletion goes on" in late.err
     assert quiet.run(*delete).out == "clusterrequest held is being deleted.\n"
     assert quiet.run("request", "list", "-n", room).out.splitlines()[1].split()[2] == "Leaving"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.app.purposes import first_purposes
+from mooring.app.furnishing import first_purposes
 from mooring.cli.reference import page
 from mooring.scheduling.reasons import Reason
 from mooring.testing import plugin

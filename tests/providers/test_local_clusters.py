@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import json
 import os
 import signal
 import socket
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +167,14 @@ async def test_an_upgrade_keeps_the_data_and_there_is_no_way_back(
         assert refusal.value.reason == "DowngradeRefused"
         assert (await yard.until_ready(upgraded)).version == newer
 
+        pid = yard.pid(order, API_SERVER)
+        await yard.start_over()  # nor does a mistake in the configuration take it away
+        spoiled = dataclasses.replace(upgraded, config=local_config(api_server_flags={"v": "9"}))
+        with pytest.raises(Refused, match=r"apiServerFlags\[v\]"):
+            await yard.provider.ensure(spoiled)
+        await yard.until_ready(upgraded)
+        assert yard.pid(order, API_SERVER) == pid
+
 
 async def test_one_that_was_never_finished_goes_as_well(landscape: Landscape) -> None:
     async with a_yard(landscape) as yard:
@@ -191,30 +201,35 @@ async def test_orders_that_cannot_be_carried_out_start_nothing(landscape: Landsc
 
 async def test_clusters_follow_etcd_to_another_port(landscape: Landscape, tmp_path: Path) -> None:
     own = Landscape("moving", tmp_path / "moving", landscape.binaries)
-    taken: socket.socket | None = None
-    try:
+    yard = Yard(own, LocalProvider(own))
+    order = yard.order()
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(own.stop)
+        stack.push_async_callback(yard.provider.close)
         await own.start()
-        yard = Yard(own, LocalProvider(own))
-        order = yard.order()
         await yard.until_ready(order)
         await _write(yard, order)
-        keeping = asyncio.create_task(own.keep())
-        await asyncio.sleep(0)
+        await stack.enter_async_context(_keeping(own))
         port, first = own.etcd.ports.client, yard.pid(order, API_SERVER)
         (etcd,) = processes_with(f"{own.etcd.directory}/data")
         os.kill(etcd, signal.SIGKILL)
-        taken = until(lambda: _listening(port), "the port is ours")  # before anybody here hears of the end
+        # Before anybody here hears of the end: the port is somebody else's.
+        stack.enter_context(until(lambda: _listening(port), "the port is ours"))
         await yard.until_another(order, API_SERVER, than=first)
         await yard.until_ready(order)
         assert own.etcd.ports.client != port
         assert await _read(yard, order) == "mooring"
-        keeping.cancel()
-        await asyncio.gather(keeping, return_exceptions=True)
-        await yard.provider.close()
+
+
+@contextlib.asynccontextmanager
+async def _keeping(landscape: Landscape) -> AsyncIterator[None]:
+    task = asyncio.create_task(landscape.keep())
+    try:
+        await asyncio.sleep(0)
+        yield
     finally:
-        if taken is not None:
-            taken.close()
-        await own.stop()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def _listening(port: int) -> socket.socket | None:

@@ -26,6 +26,7 @@ from mooring.providers.local.first import kept
 from mooring.providers.local.flags import FLAGS, refusals
 from mooring.providers.local.light import LIGHT_ENVIRONMENT
 from mooring.providers.local.plans import next_version, offer, wish
+from mooring.providers.local.reasons import Reason
 from mooring.providers.local.troubles import fit_to_tell
 from mooring.providers.sdk.provider import Refused
 from mooring.testing.builders import an_object, plain_resource_of
@@ -112,6 +113,15 @@ def test_bounds_become_those_that_go_knows() -> None:
 def test_versions_go_forward_in_small_steps(running: str, wanted: str, taken: str, reason: str | None) -> None:
     version, refusal = next_version(running, wanted)
     assert (version, refusal and refusal.reason) == (taken, reason)
+
+
+def test_the_page_tells_all_fields_flags_and_reasons() -> None:
+    page = (Path(__file__).parents[2] / "docs/how-to/local-clusters.md").read_text()
+    schema = definition_of(LocalConfig)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    fields = [name for name in schema["properties"] if name not in ("providerRef", "resources")]
+    fields += [f"resources.{name}" for name in schema["properties"]["resources"]["properties"]]
+    assert [name for name in fields if f"`spec.{name}`" not in page] == []
+    assert [name for name in (*FLAGS, *Reason) if f"`{name}`" not in page] == []
 
 
 def test_identities_have_one_form_and_tell_uids_apart() -> None:

@@ -2,6 +2,9 @@
 
 They are installed and started as soon as the platform's API server answers. There is no lease: the landscape's own
 lock says that there is one such process. When the API server comes back on another port, they start anew.
+
+The local provider comes a moment later, when the landscape is up and furnished: with rights of its own, and apart from
+the others, so that neither can hold up the other.
 """
 
 from __future__ import annotations
@@ -10,14 +13,15 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 
 from mooring.api.crds import KINDS
 from mooring.app.installing import install_everything
 from mooring.app.logs import log_to_stderr
-from mooring.app.purposes import install_first_purposes
-from mooring.app.wiring import platform_connection, wired
-from mooring.controlplane.plane import ControlPlane
+from mooring.app.wiring import own_identity, platform_connection, wired
+from mooring.controlplane.landscape import Landscape
 from mooring.kube import Client, Connection, KubeError, typed
 from mooring.kube.credentials import certificate_only
 from mooring.kube.errors import Forbidden, NotFound, ServerError, UnknownKind
@@ -29,49 +33,32 @@ _LOOK_AGAIN, _RIGHTS_PATIENCE = 0.05, 30.0
 _PAUSE = 1.0  # seconds before controllers that ended by themselves are started again
 
 
-class EmbeddedControllers:
-    """All controllers, for one platform."""
+class Running:
+    """A manager at work, on one address of the platform."""
 
-    def __init__(self, platform: ControlPlane) -> None:
-        self._platform = platform
-        self._running: asyncio.Task[None] | None = None
+    def __init__(self, landscape: Landscape, opened: Callable[[], AbstractAsyncContextManager[Manager]]) -> None:
+        self._platform = landscape.platform
+        self._opened = opened
+        self._task: asyncio.Task[None] | None = None
         self._manager: Manager | None = None
         self._server = ""
-        # Beside a landscape only trouble is worth a line; the rest is in conditions, events and metrics.
-        log_to_stderr(as_json=False, level=logging.WARNING)
 
     async def begin(self) -> None:
-        """Install what they need, and start them; returns when their stores are filled."""
-        await self.stop()
-        await self._install_once_possible()
-        connection = platform_connection(self._platform)
-        await self._until_rights_are_known(connection)
+        """Start; returns when its stores are filled, or raises what ended it before."""
         working: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._server = self._platform.server
-        self._running = asyncio.create_task(self._run(connection, working))
-        await asyncio.wait({working, self._running}, return_when=asyncio.FIRST_COMPLETED)
+        self._task = asyncio.create_task(self._run(working))
+        await asyncio.wait({working, self._task}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
-            self._running.result()  # raises what ended them
+            self._task.result()
 
-    async def keep(self) -> None:
-        """Furnish the landscape, and start them again when they end by themselves. Runs until cancelled."""
-        await self._furnish()
-        while True:
-            if self._running is not None:
-                await asyncio.wait({self._running})
-                _tell(self._running)
-            await asyncio.sleep(_PAUSE)
-            with contextlib.suppress(KubeError):  # the platform is away: the watch that failed has said so
-                await self.begin()
-
-    async def _furnish(self) -> None:
-        """What a landscape begins with, once it is up: nobody waits for it, and every request can."""
-        while True:
-            try:
-                return await self._as_admin(install_first_purposes)
-            except KubeError as error:
-                log.warning("the first purposes cannot be installed yet (%s)", error)
-            await asyncio.sleep(_PAUSE)
+    async def ended(self) -> None:
+        """Wait until it has ended by itself, and tell why."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+            error = None if self._task.cancelled() else self._task.exception()
+            if error is not None:
+                log.error("the controllers ended (%s: %s); starting them again", type(error).__name__, error)
 
     def moved(self) -> None:
         """The platform's API server was started again, perhaps on another port."""
@@ -82,9 +69,79 @@ class EmbeddedControllers:
         """Finish what runs, and end."""
         if self._manager is not None:
             self._manager.stop()
-        if self._running is not None:
-            await asyncio.wait({self._running})
-        self._running = None
+        if self._task is not None:
+            await asyncio.wait({self._task})
+        self._task = None
+
+    async def _run(self, working: asyncio.Future[None]) -> None:
+        async with self._opened() as manager:
+            self._manager = manager
+            telling = asyncio.create_task(manager.until_working())
+            telling.add_done_callback(lambda _: None if working.done() else working.set_result(None))
+            try:
+                await manager.run()
+            finally:
+                self._manager = None
+                telling.cancel()
+
+
+class EmbeddedControllers:
+    """All controllers, for one landscape."""
+
+    def __init__(self, landscape: Landscape) -> None:
+        self._landscape = landscape
+        self._controllers = Running(landscape, self._wired)
+        self._provider = Running(landscape, partial(local_provider, landscape))
+        # Beside a landscape only trouble is worth a line; the rest is in conditions, events and metrics.
+        log_to_stderr(as_json=False, level=logging.WARNING)
+
+    async def begin(self) -> None:
+        """Install what they need, and start them; returns when their stores are filled."""
+        await self._controllers.stop()
+        await self._install_once_possible()
+        await self._until_rights_are_known(platform_connection(self._landscape.platform))
+        await self._controllers.begin()
+
+    async def keep(self) -> None:
+        """Start them again when they end by themselves, and the provider with them. Runs until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._keep_controllers())
+            group.create_task(self._keep_provider())
+
+    async def _keep_controllers(self) -> None:
+        while True:
+            await self._controllers.ended()
+            await asyncio.sleep(_PAUSE)
+            with contextlib.suppress(KubeError):  # the platform is away: the watch that failed has said so
+                await self.begin()
+
+    async def _keep_provider(self) -> None:
+        while True:
+            try:
+                await self._as_admin(self._furnish)
+                await self._provider.begin()
+            except KubeError as error:
+                log.warning("local clusters cannot be had yet (%s)", error)
+            else:
+                await self._provider.ended()
+            await asyncio.sleep(_PAUSE)
+
+    def moved(self) -> None:
+        """The platform's API server was started again, perhaps on another port."""
+        self._controllers.moved()
+        self._provider.moved()
+
+    async def stop(self) -> None:
+        """Finish what runs, and end."""
+        await asyncio.gather(self._controllers.stop(), self._provider.stop())
+
+    def _wired(self) -> AbstractAsyncContextManager[Manager]:
+        return wired(platform_connection(self._landscape.platform), election=False)
+
+    async def _furnish(self, client: Client) -> None:
+        from mooring.app.furnishing import furnish  # after the start, which has no time to lose
+
+        await furnish(client, environment=self._landscape.name)
 
     async def _install_once_possible(self) -> None:
         """An API server that has just begun to answer turns away what its admission cannot judge yet."""
@@ -98,7 +155,7 @@ class EmbeddedControllers:
             await asyncio.sleep(_LOOK_AGAIN)
 
     async def _as_admin(self, deed: Callable[[Client], Awaitable[None]]) -> None:
-        platform = self._platform
+        platform = self._landscape.platform
         known = certificate_only(platform.admin_certificate())
         async with Client(Connection(server=platform.server, ca=platform.ca, credentials=known)) as client:
             await deed(client)
@@ -117,19 +174,15 @@ class EmbeddedControllers:
                 else:
                     return
 
-    async def _run(self, connection: Connection, working: asyncio.Future[None]) -> None:
-        async with wired(connection, election=False) as manager:
-            self._manager = manager
-            telling = asyncio.create_task(manager.until_working())
-            telling.add_done_callback(lambda _: None if working.done() else working.set_result(None))
-            try:
-                await manager.run()
-            finally:
-                self._manager = None
-                telling.cancel()
 
+@contextlib.asynccontextmanager
+async def local_provider(landscape: Landscape) -> AsyncIterator[Manager]:
+    """The local provider on a manager of its own."""
+    from mooring.app.furnishing import LOCAL, LOCAL_GROUP
+    from mooring.providers.local import LocalProvider
+    from mooring.providers.sdk import add_provider
 
-def _tell(ended: asyncio.Task[None]) -> None:
-    error = None if ended.cancelled() else ended.exception()
-    if error is not None:
-        log.error("the controllers ended (%s: %s); starting them again", type(error).__name__, error)
+    connection = platform_connection(landscape.platform, group=LOCAL_GROUP)
+    async with Manager(connection, identity=own_identity()) as manager:
+        add_provider(manager, LocalProvider(landscape), name=LOCAL, environment=landscape.name)
+        yield manager

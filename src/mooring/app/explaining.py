@@ -17,7 +17,7 @@ from mooring.api.requests import ClusterRequest, ClusterRequestGrant
 from mooring.app.configurations import UnusableConfiguration, read_files
 from mooring.app.settings import SettingError
 from mooring.kube import Client, Object, ObjectKey, Resource, key_of, typed, untyped
-from mooring.kube.errors import NotFound
+from mooring.kube.errors import Forbidden, NotFound
 from mooring.scheduling.catalogue import Catalogue
 from mooring.scheduling.configuration import (
     DEFAULT_CONFIGURATION,
@@ -139,8 +139,11 @@ async def named(client: Client, kind: type[K], key: ObjectKey, *, word: str) -> 
 
 
 async def _nearby(client: Client, kind: type[K], key: ObjectKey, word: str) -> str:
-    there = await listed(client, kind)
     text = f"There is no {kind.API.kind.lower()} {key.name!r} in the namespace {key.namespace!r}."
+    try:
+        there = await listed(client, kind)
+    except Forbidden:  # whoever asks may look here, and not everywhere
+        return text
     elsewhere = sorted(one.metadata.namespace for one in there if one.metadata.name == key.name)
     if elsewhere:
         return f"{text} There is one in the namespace {elsewhere[0]}: add '-n {elsewhere[0]}'."

@@ -67,6 +67,16 @@ def operator() -> list[Object]:
     ]
 
 
+def rights_for(name: str, group: str, rules: list[Object]) -> list[Object]:
+    """A ClusterRole with these rules, and its binding to a group."""
+    subject = {"kind": "Group", "name": group, "apiGroup": "rbac.authorization.k8s.io"}
+    role_ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+    return [
+        _rbac("ClusterRole", {"name": name}, rules=rules),
+        _rbac("ClusterRoleBinding", {"name": name}, subjects=[subject], roleRef=role_ref),
+    ]
+
+
 def _cluster_rules() -> list[Object]:
     """Reading our kinds, telling events, and what each room writes."""
     groups = sorted({kind.API.group for kind in KINDS})

@@ -17,14 +17,14 @@ from mooring.api.texts import printable
 from mooring.app.explaining import listed, listed_plainly, named
 from mooring.app.settings import SettingError
 from mooring.inventory import ClusterPage, ProviderRow, Surroundings, cluster_page, provider_rows
-from mooring.kube import Client, ObjectKey, key_of, typed, untyped
+from mooring.kube import Client, ObjectKey, key_of, typed
 from mooring.kube.errors import Conflict, Forbidden, Invalid, NotFound
+from mooring.runtime.recorder import EVENTS
 from mooring.scheduling.configuration import DEFAULT_CONFIGURATION, Configuration
 
 K = TypeVar("K", bound=Kind)
 
 CLUSTERS: Final = typed(Cluster)
-EVENTS: Final = untyped(group="events.k8s.io", version="v1", plural="events", kind="Event")
 _ATTEMPTS: Final = 10
 _NAMED_AT_MOST: Final = 10
 

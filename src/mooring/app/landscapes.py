@@ -88,7 +88,7 @@ class _Loading:
 
     async def begin(self, landscape: Landscape) -> None:
         if self._controllers is None:
-            self._controllers = (await self._module).EmbeddedControllers(landscape.platform)
+            self._controllers = (await self._module).EmbeddedControllers(landscape)
         await self._controllers.begin()
 
     async def keep(self) -> None:

@@ -48,9 +48,9 @@ def own_identity() -> str:
     return f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4().hex[:8]}"
 
 
-def platform_connection(platform: ControlPlane) -> Connection:
-    """How the controllers reach an embedded platform: as themselves, with the rights that were installed for them."""
-    return Connection(server=platform.server, ca=platform.ca, credentials=Minted(platform))
+def platform_connection(platform: ControlPlane, *, group: str = GROUP) -> Connection:
+    """How controllers reach an embedded platform: as themselves, with the rights that were installed for them."""
+    return Connection(server=platform.server, ca=platform.ca, credentials=Minted(platform, group))
 
 
 @dataclass(slots=True)
@@ -58,6 +58,7 @@ class Minted:
     """A client certificate that is made when needed and never written down."""
 
     platform: ControlPlane
+    group: str = GROUP
     clock: Clock = field(default_factory=SystemClock)
     _known: Identity | None = field(default=None, repr=False)
     _made: float = 0.0
@@ -65,7 +66,7 @@ class Minted:
     async def identity(self) -> Identity:
         now = self.clock.elapsed()
         if self._known is None or now - self._made > _RENEWAL:
-            issued = self.platform.client_certificate("mooring", GROUP, lifetime=_LIFETIME)
+            issued = self.platform.client_certificate("mooring", self.group, lifetime=_LIFETIME)
             self._known, self._made = Identity(certificate=issued), now
         return self._known
 

@@ -83,11 +83,15 @@ _STANDINGS = {
 def _holders(page: ClusterPage) -> list[str]:
     if not page.holders:
         return ["nobody"]
-    return aligned((_name(one), one.prefix, _since(one), _STANDINGS[one.request]) for one in page.holders)
+    return aligned((_name(one), _prefix(one), _since(one), _STANDINGS[one.request]) for one in page.holders)
 
 
 def _name(holder: Holder) -> str:
     return f"{holder.namespace}/{holder.name}" if holder.name else f"(the request with the uid {holder.uid})"
+
+
+def _prefix(holder: Holder) -> str:
+    return f"prefix {holder.prefix}" if holder.prefix else ""
 
 
 def _since(holder: Holder) -> str:

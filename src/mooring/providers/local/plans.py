@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import msgspec
+
 from mooring.api.clusters import SupportedVersion
+from mooring.api.kinds import EMPTY
 from mooring.api.traits import WORKERLESS
 from mooring.api.versions import Version
 from mooring.controlplane.plane import Executables
@@ -13,7 +16,16 @@ from mooring.controlplane.versions import VARIABLE
 from mooring.providers.local.config import LocalConfig, Resources
 from mooring.providers.local.flags import refusals
 from mooring.providers.local.light import LIGHT_ENVIRONMENT, LIGHT_FLAGS
+from mooring.providers.local.reasons import Reason
 from mooring.providers.sdk.provider import Offer, Refused
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """What a cluster must not forget: the newest version that has had its data, and how that one was run."""
+
+    version: str
+    flags: Mapping[str, str] = EMPTY
+    environment: Mapping[str, str] = EMPTY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,15 +37,19 @@ class Wish:
     flags: Mapping[str, str]
     environment: Mapping[str, str]
 
+    @property
+    def memory(self) -> Memory:
+        return Memory(version=self.version, flags=self.flags, environment=self.environment)
+
 
 def offer(config: LocalConfig, at_hand: Mapping[str, Executables]) -> Offer:
     """The one profile of a configuration."""
     spec = config.spec
     if wrong := refusals(spec.api_server_flags):
-        raise Refused(f"{'; '.join(wrong)}.", reason="BadFlag")
+        raise Refused(f"{'; '.join(wrong)}.", reason=Reason.BAD_FLAG)
     for number, wanted in enumerate(spec.versions):
         if _plain(wanted.version) not in at_hand:
-            raise Refused(_unknown(f"spec.versions[{number}]", wanted.version, at_hand), reason="UnknownVersion")
+            raise Refused(_unknown(f"spec.versions[{number}]", wanted.version, at_hand), reason=Reason.UNKNOWN_VERSION)
     newest_first = sorted(at_hand, key=Version.parse, reverse=True)
     versions = spec.versions or tuple(SupportedVersion(version=version) for version in newest_first)
     traits = dict.fromkeys((WORKERLESS, *(trait.key for trait in spec.traits)))
@@ -43,15 +59,27 @@ def offer(config: LocalConfig, at_hand: Mapping[str, Executables]) -> Offer:
 def wish(config: LocalConfig, version: str, at_hand: Mapping[str, Executables]) -> Wish:
     """How a cluster of this configuration and version is run."""
     if wrong := refusals(config.spec.api_server_flags):
-        raise Refused(f"{'; '.join(wrong)}.", reason="BadFlag")
+        raise Refused(f"{'; '.join(wrong)}.", reason=Reason.BAD_FLAG)
     plain = _plain(version)
     if plain not in at_hand:
-        raise Refused(_unknown("spec.kubernetes.version", version, at_hand), reason="UnknownVersion")
+        raise Refused(_unknown("spec.kubernetes.version", version, at_hand), reason=Reason.UNKNOWN_VERSION)
     return Wish(
         version=plain,
         executables=at_hand[plain],
         flags=LIGHT_FLAGS | dict(config.spec.api_server_flags),
         environment=LIGHT_ENVIRONMENT | _bounds(config.spec.resources),
+    )
+
+
+def as_before(memory: Memory | None, at_hand: Mapping[str, Executables]) -> Wish | None:
+    """How a cluster was run when it last was; None if that is not known, or not possible any more."""
+    if memory is None or memory.version not in at_hand:
+        return None
+    return Wish(
+        version=memory.version,
+        executables=at_hand[memory.version],
+        flags=memory.flags,
+        environment=memory.environment,
     )
 
 
@@ -62,11 +90,11 @@ def next_version(running: str, wanted: str) -> tuple[str, Refused | None]:
     now, then = Version.parse(running), Version.parse(wanted)
     if then < now:
         why = f"The cluster runs {running}, and its data cannot be read by the older {wanted}"
-        return running, Refused(f"{why}. Set spec.kubernetes.version to {running} or newer.", reason="DowngradeRefused")
+        return running, Refused(f"{why}. Set spec.kubernetes.version to {running} or newer.", reason=Reason.DOWNGRADE)
     if then.numbers[0] != now.numbers[0] or then.numbers[1] > now.numbers[1] + 1:
         why = f"The cluster runs {running}; Kubernetes is upgraded one minor version at a time, and not to {wanted}"
         return running, Refused(
-            f"{why} at once. Set spec.kubernetes.version to what comes next.", reason="UpgradeRefused"
+            f"{why} at once. Set spec.kubernetes.version to what comes next.", reason=Reason.UPGRADE
         )
     return _plain(wanted), None
 

@@ -18,7 +18,8 @@ from mooring.kube import Connection, ObjectKey
 from mooring.providers.local.access import admin_connection
 from mooring.providers.local.config import LocalConfig
 from mooring.providers.local.first import PLATFORM
-from mooring.providers.local.plans import next_version, offer, wish
+from mooring.providers.local.plans import Wish, as_before, next_version, offer, wish
+from mooring.providers.local.reasons import Reason
 from mooring.providers.local.running import LOOK, LocalCluster
 from mooring.providers.sdk.provider import Offer, Order, Provider, Refused, State
 
@@ -45,9 +46,7 @@ class LocalProvider(Provider[LocalConfig]):
         if order.key == self._platform:
             return await self._platform_state()
         cluster = self._cluster(order)
-        version, refusal = next_version(cluster.remembered_version, order.version)
-        # What runs is kept running, also if it is not to become what is ordered.
-        wanted = wish(order.config, version, await self._versions())
+        wanted, refusal = await self._wish(cluster, order)
         is_first = not cluster.is_wanted
         cluster.want(wanted)
         if is_first and cluster.seems_alive:
@@ -58,7 +57,7 @@ class LocalProvider(Provider[LocalConfig]):
 
     async def delete(self, order: Order[LocalConfig]) -> bool:
         if order.key == self._platform:
-            raise Refused("The platform goes with its landscape: 'mooring down --purge'.", reason="Platform")
+            raise Refused("The platform goes with its landscape: 'mooring down --purge'.", reason=Reason.PLATFORM)
         cluster = self._cluster(order)
         if cluster.gone:
             del self._clusters[cluster.plane.identity]
@@ -103,12 +102,24 @@ class LocalProvider(Provider[LocalConfig]):
         if self._listener is not None:
             self._listener(key)
 
+    async def _wish(self, cluster: LocalCluster, order: Order[LocalConfig]) -> tuple[Wish, Refused | None]:
+        """How to run it. What runs is kept running, also if it cannot become what is ordered; then with the reason."""
+        memory, at_hand = cluster.memory, await self._versions()
+        version, refusal = next_version(memory.version if memory is not None else "", order.version)
+        try:
+            return wish(order.config, version, at_hand), refusal
+        except Refused as error:
+            before = as_before(memory, at_hand)
+            if before is None:
+                raise
+            return before, error
+
     async def _versions(self) -> Mapping[str, Executables]:
         if self._at_hand is None:
             try:
                 self._at_hand = await asyncio.to_thread(versions_at_hand, self._landscape.binaries)
             except BinariesError as error:
-                raise Refused(str(error), reason="Binaries") from error
+                raise Refused(str(error), reason=Reason.BINARIES) from error
         return self._at_hand
 
     def _state(self, cluster: LocalCluster) -> State:
@@ -129,7 +140,9 @@ class LocalProvider(Provider[LocalConfig]):
             version = (await plane.version()).removeprefix("v")
             return _state(plane, ready=True, reason="", message="", version=version, look_again=LOOK)
         message = "The platform does not answer that it is ready; 'mooring status' tells more."
-        return _state(plane, ready=False, reason="NotAnswering", message=message, version="", look_again=_LOOK_AGAIN)
+        return _state(
+            plane, ready=False, reason=Reason.NOT_ANSWERING, message=message, version="", look_again=_LOOK_AGAIN
+        )
 
 
 def _state(

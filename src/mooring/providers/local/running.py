@@ -18,13 +18,12 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
 from mooring.controlplane.errors import ControlPlaneError
 from mooring.controlplane.files import read_state, write_state
 from mooring.controlplane.landscape import Landscape
 from mooring.controlplane.plane import ControlPlane
-from mooring.providers.local.plans import Wish
+from mooring.providers.local.plans import Memory, Wish
+from mooring.providers.local.reasons import Reason
 from mooring.providers.local.troubles import Troubles
 
 log = logging.getLogger(__name__)
@@ -32,12 +31,6 @@ log = logging.getLogger(__name__)
 LOOK = 20.0  # seconds between two questions to a server that was ready: one that hangs does not end, and tells nobody
 _ASK_AGAIN = 0.1  # seconds between two questions to one that was not
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
-
-
-class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """What a cluster must not forget: the newest version that has had its data."""
-
-    version: str
 
 
 class LocalCluster:
@@ -88,9 +81,9 @@ class LocalCluster:
         return self._wish is not None
 
     @property
-    def remembered_version(self) -> str:
-        """The version that last had its data; empty before the first start."""
-        return read_state(self._memory, Memory).version if self._memory.exists() else ""
+    def memory(self) -> Memory | None:
+        """How it was last run; None before the first start."""
+        return read_state(self._memory_file, Memory) if self._memory_file.exists() else None
 
     @property
     def seems_alive(self) -> bool:
@@ -114,8 +107,8 @@ class LocalCluster:
             return self._troubles.reason, self._troubles.message
         wanted = self._wish.version if self._wish is not None else ""
         if self.version not in ("", wanted):
-            return "Upgrading", f"Kubernetes {wanted} is started in place of {self.version}."
-        return "Starting", f"Kubernetes {wanted} is starting."
+            return Reason.UPGRADING, f"Kubernetes {wanted} is started in place of {self.version}."
+        return Reason.STARTING, f"Kubernetes {wanted} is starting."
 
     # -- its life -----------------------------------------------------------------------------------------------
 
@@ -140,7 +133,7 @@ class LocalCluster:
         plane.executables, plane.api_server_flags, plane.environment = wish.executables, wish.flags, wish.environment
         await _in_a_thread(plane.prepare)
         # Before the first start of a newer version, because from then on the data are that one's.
-        write_state(self._memory, Memory(version=wish.version))
+        write_state(self._memory_file, wish.memory)
         self._changed()  # its address is known
         await plane.start()
         self.version = await self._told_version()
@@ -211,7 +204,7 @@ class LocalCluster:
             self._changed()
 
     @property
-    def _memory(self) -> Path:
+    def _memory_file(self) -> Path:
         return self.plane.directory / "kubernetes.json"
 
 

@@ -9,6 +9,7 @@ from mooring.controlplane.components import API_SERVER
 from mooring.controlplane.errors import ProcessError
 from mooring.controlplane.plane import ControlPlane
 from mooring.controlplane.processes import program_of
+from mooring.providers.local.reasons import Reason
 from mooring.providers.sdk.scrubbing import scrubbed
 
 _STABLE: Final = 60.0  # after so many seconds of life an end counts as the first one again
@@ -21,7 +22,8 @@ class Troubles:
 
     def __init__(self) -> None:
         self.ends = 0  # ever
-        self.reason = self.message = ""
+        self.reason: str = ""
+        self.message = ""
         self._row = 0  # one soon after the other
         self._last = float("-inf")
 
@@ -36,18 +38,18 @@ class Troubles:
             self.message = fit_to_tell(
                 f"{program} {how}; that makes {self._row} ends in a row. The end of its log:\n{last}"
             )
-        self.reason = "KeepsDying" if self._row > 1 else "Restarting"
+        self.reason = Reason.KEEPS_DYING if self._row > 1 else Reason.RESTARTING
 
     def failed(self, error: Exception) -> None:
         """A start came to nothing."""
         self._count(again=True)
         dies = isinstance(error, ProcessError) and self._row > 1
-        self.reason = "KeepsDying" if dies else "StartFailed"
+        self.reason = Reason.KEEPS_DYING if dies else Reason.START_FAILED
         self.message = fit_to_tell(str(error) or type(error).__name__)
 
     def hangs(self) -> None:
         """Nothing has ended, and nothing answers."""
-        self.reason, self.message = "NotAnswering", "Its processes run, but do not answer that they are ready."
+        self.reason, self.message = Reason.NOT_ANSWERING, "Its processes run, but do not answer that they are ready."
 
     def over(self) -> None:
         """All is well. That something ended a moment ago is not forgotten yet."""
