@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mooring.cli.listings import (
+    NAMESPACE,
     EverywhereOption,
     Listed,
     ListedOption,
     Table,
     age,
     namespace_listed,
-    nothing,
     out_of,
-    print_objects,
+    print_list,
     read_as,
 )
 from mooring.cli.platforms import (
@@ -74,13 +74,11 @@ def list_clusters(
         return where, found, await known_purposes(client, known) if output.is_table else {}
 
     where, found, purposes = there(reach, look)
-    if not output.is_table:
-        print_objects(found, output)
-    elif not found:
-        nothing(f"clusters{_of_this_sort(purpose, profile)}", where)
-    else:
-        rows = [cluster_row(one, purposes) for one in read_as(Cluster, found)]
-        _TABLE.print(rows, output, leave_out=() if everywhere else ("NAMESPACE",))
+
+    def rows() -> list[ClusterRow]:
+        return [cluster_row(one, purposes) for one in read_as(Cluster, found)]
+
+    print_list(found, output, _TABLE, rows, what=f"clusters{_of_this_sort(purpose, profile)}", where=where)
 
 
 def _of_this_sort(purpose: str | None, profile: str | None) -> str:
@@ -90,7 +88,7 @@ def _of_this_sort(purpose: str | None, profile: str | None) -> str:
 
 _TABLE: Table[ClusterRow] = Table(
     {
-        "NAMESPACE": lambda one: one.namespace,
+        NAMESPACE: lambda one: one.namespace,
         "NAME": lambda one: one.name,
         "PURPOSES": lambda one: ",".join(one.purposes),
         "TENANCY": lambda one: one.tenancy,

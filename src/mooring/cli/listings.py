@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+NAMESPACE = "NAMESPACE"  # the column that only a list of all namespaces has
+
 EverywhereOption = Annotated[bool, typer.Option("--all-namespaces", "-A", help="Those of all namespaces.")]
 
 
@@ -66,7 +68,25 @@ def nothing(what: str, where: str | None) -> None:
     typer.echo(f"There are no {what}{'' if where is None else f' in the namespace {where}'}.", err=True)
 
 
-def print_objects(found: list[Object], output: Listed) -> None:
+def print_list(
+    found: list[Object],
+    output: Listed,
+    table: Table[R],
+    rows: Callable[[], Iterable[R]],
+    *,
+    what: str,
+    where: str | None = None,
+) -> None:
+    """What was found in a namespace, or everywhere: the objects, or a table of the rows that they make."""
+    if not output.is_table:
+        _print_objects(found, output)
+    elif not found:
+        nothing(what, where)
+    else:
+        table.print(rows(), output, leave_out=() if where is None else (NAMESPACE,))
+
+
+def _print_objects(found: list[Object], output: Listed) -> None:
     """The objects themselves: one List, as kubectl prints it. It can be applied, and 'mooring simulate' reads it."""
     if output is Listed.JSON:
         print_documents(found, Notation.JSON)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from mooring.cli.listings import Listed, ListedOption, Table, age, nothing, out_of, print_objects, read_as
+from mooring.cli.listings import Listed, ListedOption, Table, age, out_of, print_list, read_as
 from mooring.cli.platforms import on_a_platform, there
 
 if TYPE_CHECKING:
@@ -34,12 +34,7 @@ def list_profiles(reach: Reach, output: ListedOption = Listed.TEXT) -> None:
     from mooring.inventory import profile_rows
 
     found, clusters = there(reach, profiles)
-    if not output.is_table:
-        print_objects(found, output)
-    elif not found:
-        nothing("profiles", None)
-    else:
-        _TABLE.print(profile_rows(read_as(ClusterProfile, found), clusters), output)
+    print_list(found, output, _TABLE, lambda: profile_rows(read_as(ClusterProfile, found), clusters), what="profiles")
 
 
 def _versions(row: ProfileRow) -> str:

@@ -6,14 +6,14 @@ import time
 from typing import TYPE_CHECKING
 
 from mooring.cli.listings import (
+    NAMESPACE,
     EverywhereOption,
     Listed,
     ListedOption,
     Table,
     age,
     namespace_listed,
-    nothing,
-    print_objects,
+    print_list,
     read_as,
 )
 from mooring.cli.platforms import on_a_platform, there
@@ -45,12 +45,7 @@ def list_requests(
         return where, await listed_plainly(client, ClusterRequest, where)
 
     where, found = there(reach, look)
-    if not output.is_table:
-        print_objects(found, output)
-    elif not found:
-        nothing("requests", where)
-    else:
-        _TABLE.print(read_as(ClusterRequest, found), output, leave_out=() if everywhere else ("NAMESPACE",))
+    print_list(found, output, _TABLE, lambda: read_as(ClusterRequest, found), what="requests", where=where)
 
 
 def _phase(request: ClusterRequest) -> str:
@@ -88,7 +83,7 @@ def _sharing(request: ClusterRequest) -> str:
 
 _TABLE: Table[ClusterRequest] = Table(
     {
-        "NAMESPACE": lambda one: one.metadata.namespace,
+        NAMESPACE: lambda one: one.metadata.namespace,
         "NAME": lambda one: one.metadata.name,
         "PURPOSES": lambda one: ",".join(one.spec.all_purposes),
         "PHASE": _phase,
