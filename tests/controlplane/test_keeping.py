@@ -67,14 +67,16 @@ async def test_what_runs_as_it_should_is_adopted_and_what_does_not_is_replaced(
 
 async def test_deaths_are_counted_and_told(keeper: Keeper, wanted: Wanted) -> None:
     restarted: list[int] = []
+    ends: list[str] = []
     await keeper.ensure()
-    keeping = asyncio.create_task(keeper.keep(lambda: restarted.append(keeper.child.pid)))
+    keeping = asyncio.create_task(keeper.keep(lambda: restarted.append(keeper.child.pid), ends.append))
     for count in (1, 2):
         keeper.child.signal(signal.SIGKILL)
         await _until(lambda count=count: len(restarted) == count)
         record = wanted.program.recorded()
         assert record is not None
         assert (record.restarts, record.last_exit, record.pid) == (count, "was killed by SIGKILL", restarted[-1])
+        assert ends == ["was killed by SIGKILL"] * count
     keeping.cancel()
 
 
