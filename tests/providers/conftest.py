@@ -7,8 +7,8 @@ from provider_kit import WorkshopProvider, World, new_world
 from toy_provider import ToyProvider
 
 from mooring.kube.tls import tls_context
-from mooring.providers.sdk.trying import install_kinds
 from mooring.testing.faults import FaultProxy
+from mooring.testing.providing import install_kinds
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from mooring.controlplane.landscape import Landscape
 from mooring.controlplane.toolsets import KUBERNETES
 from mooring.kube import load_connection
 from mooring.providers.local import LocalProvider
-from mooring.providers.sdk.trying import providing
+from mooring.testing.providing import providing
 
 
 async def main(directory: Path, kubeconfig: Path, name: str) -> None:

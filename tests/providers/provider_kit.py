@@ -18,10 +18,12 @@ from mooring.api.kinds import EMPTY, Api, Kind, Part
 from mooring.api.schema import about
 from mooring.kube import Client, MergePatch, key_of, typed
 from mooring.kube.errors import NotFound
-from mooring.providers.sdk import ConfigSpec, ConfigStatus, Offer, Provider, Refused, State
-from mooring.providers.sdk.trying import providing, until
+from mooring.providers.sdk import ConfigSpec, ConfigStatus, Offer, Provider, Refused, State, add_provider
+from mooring.runtime import Manager
 from mooring.runtime.recorder import EVENTS
 from mooring.testing.builders import NAMESPACES, an_object, namespace_object, plain_resource_of
+from mooring.testing.managers import doomed, until
+from mooring.testing.providing import providing
 
 GROUP = "workshop.mooring.dev"
 FINALIZER, CONFIG_FINALIZER = f"{GROUP}/cluster", f"{GROUP}/providerconfig"
@@ -250,6 +252,13 @@ def workshop(connection, works=None, *, name="workshop", environment="test"):
     return providing(connection, WorkshopProvider(works), name=name, environment=environment)
 
 
+def doomed_workshop(connection, works=None):
+    """The same, killed at the end of the block in the middle of what it does."""
+    manager = Manager(connection, identity=uuid.uuid4().hex)
+    add_provider(manager, WorkshopProvider(works), name="workshop", environment="test")
+    return doomed(manager)
+
+
 def condition(thing, kind="Ready"):
     return None if thing.status is None else found(thing.status.conditions, kind)
 
@@ -264,17 +273,3 @@ def is_ready(cluster):
     ready = condition(cluster)
     current = cluster.metadata.generation
     return ready is not None and ready.status == "True" and ready.observed_generation == current
-
-
-async def heard(manager, *things):
-    """Wait until an instance knows these objects as they are here (or later), and has done what it will do."""
-    for thing in things:
-        store = manager.store(typed(type(thing)))
-
-        def is_known(store=store, thing=thing):
-            known = store.get(key_of(thing))
-            wanted = int(thing.metadata.resource_version)
-            return known is not None and int(known.metadata.resource_version) >= wanted
-
-        await until(is_known, f"the provider has heard of {thing.metadata.name}")
-    await until(lambda: not any(one.busy for one in manager.controllers), "all controllers are quiet")

@@ -21,7 +21,7 @@ from mooring.controlplane.landscape import Landscape
 from mooring.controlplane.plane import identity_for
 from mooring.kube import key_of
 from mooring.providers.local import LocalConfig, LocalProvider
-from mooring.providers.sdk.trying import install_kinds, providing, until
+from mooring.testing.providing import install_kinds, providing, until
 
 _PROCESS = Path(__file__).with_name("local_process.py")
 PROFILE = "test.local.here"

@@ -13,7 +13,6 @@ from provider_kit import (
     WorkshopConfig,
     WorkshopProvider,
     condition,
-    heard,
     reason_of,
     workshop,
 )
@@ -22,8 +21,8 @@ from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.api.marks import KUBERNETES_VERSION_LABEL, PROVIDER_INFO_ANNOTATION, PROVIDER_LABEL, claim_of
 from mooring.kube import ObjectKey, typed
 from mooring.providers.sdk import State
-from mooring.providers.sdk.trying import until
 from mooring.testing.builders import cluster_profile
+from mooring.testing.managers import heard, until
 
 HOUSE = "test.workshop.house"
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhZG1pbiJ9.c2lnbmF0dXJl"

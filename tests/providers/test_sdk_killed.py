@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from provider_kit import FINALIZER, Works, WorkshopConfig, WorkshopProvider, workshop
+from provider_kit import FINALIZER, Works, WorkshopConfig, doomed_workshop, workshop
 
 from mooring.api.clusters import Cluster, ClusterProfile
-from mooring.providers.sdk.trying import doomed, until
+from mooring.testing.managers import until
 
 # The configuration's finalizer, the profile, the configuration's status; the cluster's finalizer, its marks and status
 # when it is begun, and both once more when it is ready.
@@ -47,7 +47,7 @@ async def test_a_cluster_is_made_once(world, proxy, fate, nth):
         cluster = await world.get(Cluster, "one")
         return cluster.status is not None and cluster.status.phase == "Ready"
 
-    async with doomed(proxy.connection, WorkshopProvider(works), name="workshop"):
+    async with doomed_workshop(proxy.connection, works):
         rule = fate(proxy, nth)
         await world.config()
         await world.cluster()
@@ -80,7 +80,7 @@ async def test_a_cluster_leaves_nothing(world, proxy, fate, nth):
     async def is_gone():
         return await world.get(WorkshopConfig, "house") is None
 
-    async with doomed(proxy.connection, WorkshopProvider(works), name="workshop"):
+    async with doomed_workshop(proxy.connection, works):
         rule = fate(proxy, nth)
         await world.delete(WorkshopConfig, "house")
         await world.becomes(WorkshopConfig, "house", lambda one: one.metadata.deleting, "is to go")

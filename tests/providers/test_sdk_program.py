@@ -19,7 +19,7 @@ from mooring.controlplane.ports import free_port
 from mooring.kube import untyped
 from mooring.kube.errors import NotFound
 from mooring.providers.sdk.program import run_provider
-from mooring.providers.sdk.trying import PATIENCE, until
+from mooring.testing.managers import PATIENCE, until
 
 HERE = Path(__file__).parent
 PROGRAM = """

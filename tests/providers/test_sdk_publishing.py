@@ -5,23 +5,14 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from provider_kit import (
-    CONFIG_FINALIZER,
-    Works,
-    WorkshopConfig,
-    WorkshopProvider,
-    condition,
-    heard,
-    reason_of,
-    workshop,
-)
+from provider_kit import CONFIG_FINALIZER, Works, WorkshopConfig, WorkshopProvider, condition, reason_of, workshop
 
 from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.kube import typed
 from mooring.providers.sdk import add_provider
-from mooring.providers.sdk.trying import until
 from mooring.runtime import Manager
 from mooring.testing.builders import cluster_profile
+from mooring.testing.managers import heard, until
 
 HOUSE = "test.workshop.house"
 

@@ -13,8 +13,8 @@ from mooring.kube import Client, Connection, untyped
 from mooring.kube.credentials import bearer
 from mooring.kube.errors import Forbidden
 from mooring.providers.sdk import init_rights_of, lease_rights, rights_of
-from mooring.providers.sdk.trying import install_kinds, providing
 from mooring.testing.builders import SECRETS, SERVICE_ACCOUNTS, service_account
+from mooring.testing.providing import install_kinds, providing
 
 RBAC = "rbac.authorization.k8s.io"
 ROLES = untyped(group=RBAC, plural="clusterroles", kind="ClusterRole", namespaced=False)

@@ -10,7 +10,7 @@ from toy_provider import TOYS, ToyConfig, ToyProvider
 from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.api.marks import KUBERNETES_VERSION_LABEL, PROVIDER_INFO_ANNOTATION, PROVIDER_LABEL
 from mooring.kube.errors import NotFound
-from mooring.providers.sdk.trying import providing, until
+from mooring.testing.providing import providing, until
 
 PROFILE = "test.toys.box"
 

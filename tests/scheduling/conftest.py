@@ -2,45 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from scheduling_kit import World, new_world
 
-from mooring.api.crds import definitions
-from mooring.app.installing import install
 from mooring.controlplane.landscape import Landscape
-from mooring.controlplane.plane import ControlPlane, new_identity
+from mooring.controlplane.plane import ControlPlane
 from mooring.kube import Client, Connection, connection_from_document
+from mooring.testing.plugin import knowing_plane
 
 
 @pytest.fixture(scope="session")
 def plane(landscape: Landscape) -> Iterator[ControlPlane]:
-    """A control plane that knows our kinds, and on which nothing of ours runs."""
-    plane = landscape.control_plane(new_identity())
-
-    async def begin() -> None:
-        await plane.start()
-        async with Client(_connection(plane)) as client:
-            await install(client, definitions())
-        plane.release()  # handles belong to this event loop; the processes live on
-        landscape.etcd.close()
-
-    async def end() -> None:
-        await plane.delete()
-        landscape.etcd.close()
-
-    try:
-        asyncio.run(begin())
+    with knowing_plane(landscape) as plane:
         yield plane
-    finally:
-        asyncio.run(end())
 
 
 @pytest.fixture(scope="session")
 def plane_connection(plane: ControlPlane) -> Connection:
-    return _connection(plane)
+    return connection_from_document(plane.admin_kubeconfig(name="scheduling"))
 
 
 @pytest.fixture
@@ -52,7 +33,3 @@ async def world(plane_connection: Connection) -> AsyncIterator[World]:
             yield world
         finally:
             await world.clear()
-
-
-def _connection(plane: ControlPlane) -> Connection:
-    return connection_from_document(plane.admin_kubeconfig(name="scheduling"))

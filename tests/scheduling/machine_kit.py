@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 
-from scheduling_kit import HOME, until
+from scheduling_kit import HOME
 
 from mooring.api.access import AccessRequest
 from mooring.api.claims import claimants, claims_on
@@ -23,6 +23,7 @@ from mooring.kube.tls import tls_context
 from mooring.runtime import Manager
 from mooring.scheduling.controllers import add_scheduling
 from mooring.testing.faults import FaultProxy
+from mooring.testing.managers import until
 
 SERVED = "test.example/served"  # the finalizer of a provider
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import inspect
-import time
 import uuid
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -25,28 +22,12 @@ from mooring.runtime.recorder import EVENTS
 from mooring.scheduling.configuration import DEFAULT_CONFIGURATION
 from mooring.scheduling.controllers import add_scheduling
 from mooring.testing.builders import NAMESPACES, an_object, namespace_object
+from mooring.testing.managers import at_work, until
 
-PATIENCE = 120.0  # seconds; only ever used up by a test that fails
 HOME = "mooring-system"
 
 _FILLED = (ClusterRequest, ClusterRequestGrant, AccessRequest, Cluster)
 _RULES = (Purpose, ClusterProfile, TraitEquivalence, ClusterProvider)
-
-
-async def until(ask, what, *, patience=PATIENCE):
-    """Ask until the answer is something true, and return it. ``what`` may be a function that tells what is seen."""
-    deadline = time.monotonic() + patience
-    while True:
-        answer = ask()
-        if inspect.isawaitable(answer):
-            answer = await answer
-        if answer:
-            return answer
-        if time.monotonic() > deadline:
-            seen = what() if callable(what) else what
-            seen = await seen if inspect.isawaitable(seen) else seen
-            raise AssertionError(f"waited {patience:.0f} s in vain until {seen}")
-        await asyncio.sleep(0.02)
 
 
 @dataclass
@@ -248,35 +229,10 @@ async def scheduling(connection, *, configuration=DEFAULT_CONFIGURATION, clock=N
     """A scheduler at work, and stopped in good order afterwards."""
     async with Manager(connection, identity=uuid.uuid4().hex, clock=clock) as manager:
         manager.configure = add_scheduling(manager, configuration, home=HOME)
-        task = asyncio.create_task(manager.run())
-        try:
-            await until(lambda: manager.working or task.done(), "the scheduler works")
+        async with at_work(manager):
             yield manager
-        finally:
-            manager.stop()
-            async with asyncio.timeout(PATIENCE):
-                await task
-
-
-async def heard(manager: Manager, *things) -> None:
-    """Wait until the scheduler knows these objects as they are here (or later), and has done what it will do."""
-    for thing in things:
-        store = manager.store(typed(type(thing)))
-
-        def is_known(store=store, thing=thing):
-            known = store.get(key_of(thing))
-            wanted = int(thing.metadata.resource_version)
-            return known is not None and int(known.metadata.resource_version) >= wanted
-
-        await until(is_known, f"the scheduler has heard of {thing.metadata.name}")
-    await quiet(manager)
 
 
 def condition(thing, kind):
     """A condition of an object; None if it has none of this type."""
     return None if thing.status is None else found(thing.status.conditions, kind)
-
-
-async def quiet(manager: Manager) -> None:
-    """Wait until no controller has anything to do. What the server has still to tell may wake them again."""
-    await until(lambda: not any(one.busy for one in manager.controllers), "all controllers are quiet")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 
-from scheduling_kit import condition, quiet, scheduling, until
+from scheduling_kit import condition, scheduling
 
 from mooring.api.claims import claims_on
 from mooring.api.clusters import Cluster
@@ -12,6 +12,7 @@ from mooring.api.purposes import TraitEquivalence
 from mooring.api.requests import ClusterRequest, ClusterRequestGrant
 from mooring.kube import key_of
 from mooring.testing.clock import SimulatedClock
+from mooring.testing.managers import quiet, until
 
 
 async def test_a_dedicated_request_gets_a_cluster_of_its_own_and_gives_it_back(world):

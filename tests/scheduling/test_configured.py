@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import uuid
 
-from scheduling_kit import heard, quiet, scheduling, until
+from scheduling_kit import scheduling
 
 from mooring.api.clusters import Cluster
 from mooring.api.requests import ClusterRequest
 from mooring.scheduling.configuration import configuration_of
 from mooring.testing.builders import NAMESPACES, namespace_object
+from mooring.testing.managers import heard, quiet, until
 
 OPERATION = "openmcp.cloud/operation"
 MAPPINGS = {

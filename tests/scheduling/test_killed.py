@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from machine_kit import SERVED, Witness, doomed, obliging_provider, ours, proxy_before, until_nothing_is_left
-from scheduling_kit import scheduling, until
+from scheduling_kit import scheduling
 
 from mooring.api.access import AccessRequest
 from mooring.api.claims import claimants
@@ -15,6 +15,7 @@ from mooring.api.requests import ClusterRequest
 from mooring.kube import key_of
 from mooring.scheduling.reasons import Reason
 from mooring.testing.fault_rules import where
+from mooring.testing.managers import until
 
 GRANT = (1, 2, 3, 4)  # finalizer, claim, Grant, status
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from scheduling_kit import heard, quiet, scheduling, until
+from scheduling_kit import scheduling
 
 from mooring.api.access import AccessRequest
 from mooring.api.claims import claims_on
 from mooring.api.clusters import Cluster
 from mooring.api.marks import DELETE_WITHOUT_REQUESTS_LABEL
 from mooring.api.requests import ClusterRequest, ClusterRequestGrant
+from mooring.testing.managers import heard, quiet, until
 
 KEEPER = "example.org/keeper"
 

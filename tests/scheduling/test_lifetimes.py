@@ -6,12 +6,13 @@ import datetime
 
 import pytest
 from machine_kit import proxy_before
-from scheduling_kit import condition, heard, quiet, scheduling, until
+from scheduling_kit import condition, scheduling
 
 from mooring.api.clusters import Cluster
 from mooring.api.requests import ClusterRequest, ClusterRequestGrant
 from mooring.testing.clock import SimulatedClock
 from mooring.testing.fault_rules import where
+from mooring.testing.managers import heard, quiet, until
 
 HOUR = 3600.0
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from scheduling_kit import condition, heard, quiet, scheduling, until
+from scheduling_kit import condition, scheduling
 
 from mooring.api.claims import claim_on, claims_on
 from mooring.api.clusters import Cluster
 from mooring.api.marks import REQUEST_FINALIZER, claim_of
 from mooring.api.purposes import Purpose
 from mooring.api.requests import ClusterRequest, ClusterRequestGrant
+from mooring.testing.managers import heard, quiet, until
 
 SHARED = {"purpose": "workload", "prefix": "team-"}
 

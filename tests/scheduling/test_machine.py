@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from machine_kit import Mortal, Witness, clashing_prefixes, ours, proxy_before, until_nothing_is_left, without
-from scheduling_kit import new_world, until
+from scheduling_kit import new_world
 
 from mooring.api.claims import claimants, claims_on
 from mooring.api.clusters import Cluster, ClusterProfile, Tenancy
@@ -31,6 +31,7 @@ from mooring.scheduling.fleet import Fleet
 from mooring.scheduling.plan import plan
 from mooring.scheduling.reasons import Reason
 from mooring.scheduling.standing import belongs_to
+from mooring.testing.managers import until
 
 LONG = int(os.environ.get("MOORING_LONG_RUN", "0"))
 RUNS, STEPS = LONG or 3, 60 if LONG else 25

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import pytest
 from machine_kit import Witness, doomed, in_turn, proxy_before, until_all_granted
-from scheduling_kit import until
 
 from mooring.api.claims import claimants
 from mooring.api.clusters import Cluster
@@ -22,6 +21,7 @@ from mooring.kube import ObjectKey
 from mooring.runtime import Manager
 from mooring.scheduling.desk import Desk, SeatLost
 from mooring.scheduling.seen import Seen
+from mooring.testing.managers import until
 
 RACES, LANES = 1_000, 20
 

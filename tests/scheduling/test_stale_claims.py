@@ -6,13 +6,14 @@ import json
 
 import pytest
 from machine_kit import proxy_before
-from scheduling_kit import heard, scheduling, until
+from scheduling_kit import scheduling
 
 from mooring.api.claims import claimants
 from mooring.api.clusters import Cluster
 from mooring.api.marks import DELETE_WITHOUT_REQUESTS_LABEL, claim_of
 from mooring.api.requests import ClusterRequest
 from mooring.testing.fault_rules import where
+from mooring.testing.managers import heard, until
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
 

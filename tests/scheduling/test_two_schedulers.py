@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 
 from machine_kit import Witness, doomed, in_turn, proxy_before, until_all_granted, until_nothing_is_left
-from scheduling_kit import scheduling, until
+from scheduling_kit import scheduling
 
 from mooring.api.claims import claimants
 from mooring.api.clusters import Cluster
 from mooring.api.purposes import Purpose
 from mooring.api.requests import ClusterRequest
 from mooring.kube import key_of
+from mooring.testing.managers import until
 
 REQUESTS = 500
 

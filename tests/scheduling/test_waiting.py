@@ -10,7 +10,7 @@ import datetime
 import uuid
 
 import pytest
-from scheduling_kit import condition, heard, quiet, scheduling, until
+from scheduling_kit import condition, scheduling
 
 from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.api.marks import RANDOMIZE_NAME_LABEL
@@ -19,6 +19,7 @@ from mooring.api.purposes import Purpose, TraitEquivalence
 from mooring.api.requests import ClusterRequest
 from mooring.testing.builders import NAMESPACES, namespace_object
 from mooring.testing.clock import SimulatedClock
+from mooring.testing.managers import heard, quiet, until
 
 KEEPER = "example.org/keeper"
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from scheduling_kit import HOME, heard, quiet, scheduling, until
+from scheduling_kit import HOME, scheduling
 
 from mooring.api.claims import claimants
 from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.api.marks import DELETE_WITHOUT_REQUESTS_LABEL, WARM_LABEL
 from mooring.api.purposes import Purpose
 from mooring.api.requests import ClusterRequest
+from mooring.testing.managers import heard, quiet, until
 
 TEAM = "metadata.open-control-plane.io/team"
 OWNER = "metadata.open-control-plane.io/owner"

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,13 @@ async def control_plane(landscape: Landscape) -> AsyncIterator[ControlPlane]:
 @pytest.fixture(scope="session")
 def own_plane(landscape: Landscape) -> Iterator[ControlPlane]:
     """For tests that must be alone with what they create: no other worker sees this API server."""
+    with knowing_plane(landscape) as plane:
+        yield plane
+
+
+@contextlib.contextmanager
+def knowing_plane(landscape: Landscape) -> Iterator[ControlPlane]:
+    """A further control plane that knows our kinds, and on which nothing of ours runs; deleted afterwards."""
     plane = landscape.control_plane(new_identity())
 
     async def begin() -> None:
