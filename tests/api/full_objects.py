@@ -135,6 +135,7 @@ FULL: list[tuple[type[Kind], Parts]] = [
                 "providerRef": {"name": "local"},
                 "providerConfigRef": {"name": "default"},
                 "supportedVersions": VERSIONS,
+                "maxClusters": 20,
                 "supportedTraits": TRAITS,
             }
         },

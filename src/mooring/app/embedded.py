@@ -18,7 +18,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 
 from mooring.api.crds import KINDS
-from mooring.app.installing import install_everything
+from mooring.app.installing import install_essentials
 from mooring.app.logs import log_to_stderr
 from mooring.app.wiring import own_identity, platform_connection, wired
 from mooring.controlplane.landscape import Landscape
@@ -148,7 +148,7 @@ class EmbeddedControllers:
         deadline = time.monotonic() + _RIGHTS_PATIENCE
         while True:
             try:
-                return await self._as_admin(install_everything)
+                return await self._as_admin(install_essentials)
             except (Forbidden, NotFound, ServerError, UnknownKind):
                 if time.monotonic() > deadline:
                     raise

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from mooring.api.crds import definition_of
 from mooring.api.purposes import Purpose
 from mooring.api.traits import WORKERLESS
-from mooring.app.installing import NAMESPACE, rights_for
+from mooring.app.installing import NAMESPACE, install_everything, rights_for
 from mooring.kube import Client, MergePatch, Object, untyped
 from mooring.kube.definitions import install, put
 from mooring.kube.errors import AlreadyExists
@@ -28,6 +28,7 @@ _MARK = "mooring.dev/furnished"  # on our namespace: the objects were there once
 
 async def furnish(client: Client, *, environment: str) -> None:
     """Bring a landscape to where its first request can be answered. Stopped in the middle, the next start goes on."""
+    await install_everything(client)
     await install(client, [definition_of(LocalConfig)])
     for document in rights_for("mooring-local", LOCAL_GROUP, rights_of(LocalProvider)):
         await put(client, document)

@@ -22,6 +22,7 @@ __all__ = [
     "NotServed",
     "everything",
     "install",
+    "install_essentials",
     "install_everything",
     "is_established",
     "namespace",
@@ -38,6 +39,12 @@ async def install_everything(client: Client) -> None:
     """The definitions, and what the operator needs to run."""
     await put(client, namespace())
     await asyncio.gather(install(client, definitions()), *(put(client, one) for one in operator()))
+
+
+async def install_essentials(client: Client) -> None:
+    """As much of it as controllers need to begin, where a start has no time to lose and the rest follows."""
+    rights = [one for one in operator() if one["kind"] in ("ClusterRole", "ClusterRoleBinding")]
+    await asyncio.gather(install(client, definitions()), *(put(client, one) for one in rights))
 
 
 def everything() -> list[Object]:

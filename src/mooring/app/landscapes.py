@@ -14,6 +14,7 @@ import signal
 from collections.abc import Callable, Coroutine
 from enum import StrEnum
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from mooring.app.settings import Place
@@ -64,8 +65,13 @@ async def up(landscape: Landscape, *, told: Callable[[str], None], ready: Callab
     if held is None:
         return Came.INTERRUPTED if asked_to_stop.is_set() else Came.ALREADY
     controllers = _Loading()
+
+    def heard(what: str) -> None:
+        controllers.load()
+        told(what)
+
     try:
-        if not await _unless(asked_to_stop, landscape.start(told, served=lambda: controllers.begin(landscape))):
+        if not await _unless(asked_to_stop, landscape.start(heard, served=lambda: controllers.begin(landscape))):
             return Came.INTERRUPTED
         landscape.keeper.say_ready()
         ready()
@@ -80,15 +86,24 @@ async def up(landscape: Landscape, *, told: Callable[[str], None], ready: Callab
 
 
 class _Loading:
-    """The controllers of an embedded platform. Their code is loaded while the servers start, which takes longer."""
+    """The controllers of an embedded platform. Their code is loaded while the API server starts, which takes longer.
+
+    Not before its process is there, though: two threads of one Python take turns, and that would come later then.
+    """
 
     def __init__(self) -> None:
-        self._module = asyncio.create_task(asyncio.to_thread(importlib.import_module, "mooring.app.embedded"))
+        self._module: asyncio.Task[ModuleType] | None = None
         self._controllers: EmbeddedControllers | None = None
+
+    def load(self) -> asyncio.Task[ModuleType]:
+        """Begin to load the code, if that was not done yet."""
+        if self._module is None:
+            self._module = asyncio.create_task(asyncio.to_thread(importlib.import_module, "mooring.app.embedded"))
+        return self._module
 
     async def begin(self, landscape: Landscape) -> None:
         if self._controllers is None:
-            self._controllers = (await self._module).EmbeddedControllers(landscape)
+            self._controllers = (await self.load()).EmbeddedControllers(landscape)
         await self._controllers.begin()
 
     async def keep(self) -> None:
@@ -100,7 +115,8 @@ class _Loading:
             self._controllers.moved()
 
     async def stop(self) -> None:
-        await asyncio.wait({self._module})
+        if self._module is not None:
+            await asyncio.wait({self._module})
         if self._controllers is not None:
             await self._controllers.stop()
 
