@@ -5,8 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from mooring.api.kinds import Metadata
+from mooring.api.references import LocalReference
 from mooring.app.furnishing import first_purposes
 from mooring.cli.reference import page
+from mooring.providers.local.config import LocalConfig, LocalConfigSpec
+from mooring.providers.local.plans import offer
+from mooring.providers.registry import known_providers
 from mooring.scheduling.reasons import Reason
 from mooring.testing import plugin
 from mooring.testing.faults import FaultProxy
@@ -84,8 +89,21 @@ def test_every_reason_of_scheduling_is_explained():
     assert not [reason for reason in Reason if f"`{reason}`" not in text]
 
 
+def known_traits():
+    return set(re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs/reference/traits.md").read_text(), flags=re.M))
+
+
 def test_the_traits_of_our_own_purposes_are_known_ones():
-    listed = re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs/reference/traits.md").read_text(), flags=re.M)
     used = {wish["trait"] for purpose in first_purposes() for wish in purpose["spec"].get("traits", ())}
     assert used
-    assert used <= set(listed)
+    assert used <= known_traits()
+
+
+def test_the_traits_of_built_in_providers_are_known_ones():
+    config = LocalConfig(
+        metadata=Metadata(name="plain"), spec=LocalConfigSpec(provider_ref=LocalReference(name="local"))
+    )
+    offered = {"local": offer(config, {"1.36.4": None}).traits}
+    assert set(offered) == set(known_providers()), "whoever adds a provider adds what it offers here"
+    assert all(offered.values())
+    assert set().union(*offered.values()) <= known_traits()
