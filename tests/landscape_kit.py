@@ -211,10 +211,12 @@ STAGES: dict[str, Callable[[Mooring], bool]] = {
 
 
 def listening(port: int) -> socket.socket:
-    taken = socket.socket()
-    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    taken.bind((LOOPBACK, port))
-    taken.listen()
+    with contextlib.ExitStack() as unless_it_listens:
+        taken = unless_it_listens.enter_context(socket.socket())
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind((LOOPBACK, port))
+        taken.listen()
+        unless_it_listens.pop_all()
     return taken
 
 

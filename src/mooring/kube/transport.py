@@ -174,7 +174,10 @@ class Transport:
                 try:
                     yield response.content
                 finally:
-                    # An unread rest must not be waited for, and a stream is no connection to use again.
+                    # An unread rest must not be waited for, and a stream is no connection to use again. Closing TLS in
+                    # good order would wait for the server's word, beyond the end of our event loop if need be.
+                    if response.connection is not None and response.connection.transport is not None:
+                        response.connection.transport.abort()
                     response.close()
         except Unauthorized:
             self.connection.credentials.forget()
