@@ -1,7 +1,7 @@
 """The SDK for providers of clusters: an author writes one :class:`Provider`, everything else of the contract is here.
 
 ``run_provider(YourProvider)`` (in ``program``) makes it a program with the commands ``init`` and ``run``, and
-``add_provider`` puts it on a manager beside others. The contract in words: ``docs/reference/provider-contract.md``.
+``add_provider`` puts it on a manager beside others.
 """
 
 from mooring.providers.sdk.access import responsible_for

@@ -1,7 +1,7 @@
 """A provider as a program: what the deployment contract asks of it, so that an author writes one line of it.
 
 ``init`` installs the provider's kinds, ``run`` works until SIGINT or SIGTERM. Flags and environment are those that
-deployment controllers give (``docs/reference/provider-contract.md``); everything else is configured by API objects.
+deployment controllers give; everything else is configured by API objects.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a provider's author writes: one class. The SDK does the rest (``docs/reference/provider-contract.md``).
+"""What a provider's author writes: one class. The SDK does the rest of the contract.
 
 A provider says which profiles its configuration stands for, and brings clusters to where they should be. It is asked
 again and again, and answers with what it saw: it keeps no state of its own, and never waits for slow infrastructure.
