@@ -51,19 +51,18 @@ REQUEST = {
     "waitForClusterDeletion": True,
     "ttl": "72h",
 }
+RULE = {
+    "apiGroups": [""],
+    "resources": ["pods"],
+    "resourceNames": ["a"],
+    "nonResourceURLs": ["/healthz"],
+    "verbs": ["get"],
+}
 PERMISSION = {
     "name": "a-role",
     "namespace": "here",
     "disableAutomaticNamespaceCreation": True,
-    "rules": [
-        {
-            "apiGroups": [""],
-            "resources": ["pods"],
-            "resourceNames": ["a"],
-            "nonResourceURLs": ["/healthz"],
-            "verbs": ["get"],
-        }
-    ],
+    "rules": [RULE],
 }
 ROLE_REFS = [{"kind": "Role", "name": "a-role", "namespace": "here"}]
 TOKEN = {"permissions": [PERMISSION], "roleRefs": ROLE_REFS}
@@ -206,6 +205,7 @@ FULL: list[tuple[type[Kind], Parts]] = [
                     }
                 ],
                 "metrics": {"disabled": True, "path": "/m", "port": 8081},
+                "rights": {"init": [RULE], "run": [RULE]},
             },
             "status": {
                 "observedGeneration": 3,

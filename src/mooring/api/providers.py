@@ -9,6 +9,7 @@ from mooring.api.clusters import SupportedVersion
 from mooring.api.conditions import Conditions
 from mooring.api.kinds import AGE_COLUMN, PLATFORM_GROUP, READY_COLUMN, Api, Column, Kind, Part
 from mooring.api.pods import EnvironmentVariable, TopologySpreadConstraint, Volume, VolumeMount
+from mooring.api.rbac import PolicyRule
 from mooring.api.references import LocalReference, Name, ObjectReference, Time
 from mooring.api.schema import about
 from mooring.api.traits import SupportedTrait
@@ -39,6 +40,13 @@ class MetricsConfig(Part, frozen=True, kw_only=True):
     disabled: Annotated[bool, about("If true, no metrics are served.", default=False, required=True)] = False
     path: Annotated[str, about("The path of the metrics. Absent: /metrics.")] = ""
     port: Annotated[int | None, about("The port of the metrics. Absent: 8080.", format="int32")] = None
+
+
+class ProviderRights(Part, frozen=True, kw_only=True):
+    """What the provider's program may do on the platform, cluster-wide, in the terms of RBAC."""
+
+    init: Annotated[tuple[PolicyRule, ...], about("What the init command may do.", max_items=256)] = ()
+    run: Annotated[tuple[PolicyRule, ...], about("What the run command may do.", max_items=256)] = ()
 
 
 class ClusterProviderSpec(Part, frozen=True, kw_only=True):
@@ -77,6 +85,11 @@ class ClusterProviderSpec(Part, frozen=True, kw_only=True):
         about("How the replicas are spread.", list_type="map", list_map_keys=("topologyKey",)),
     ] = ()
     metrics: Annotated[MetricsConfig | None, about()] = None
+    rights: Annotated[
+        ProviderRights | None,
+        about("""What the provider may do, and no more. Absent: what its program declares, where that is known, and
+        everything otherwise, as its author may expect."""),
+    ] = None
 
 
 class OfferedProfile(Part, frozen=True, kw_only=True):

@@ -112,7 +112,8 @@ def lease_name(name: str) -> str:
 
 def kinds_of(provider: Provider[Any] | type[Provider[Any]]) -> Sequence[type[Kind]]:
     """The kinds that a provider brings."""
-    return [kind for kind in (provider.config, provider.cluster_config) if kind is not None]
+    own = (provider.config, provider.cluster_config, *provider.more_kinds)
+    return [kind for kind in own if kind is not None]
 
 
 def _rights(kind: type[Kind], verbs: Sequence[str], *, status: bool = True) -> Rights:

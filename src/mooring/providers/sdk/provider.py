@@ -71,6 +71,7 @@ class Provider(ABC, Generic[C]):
 
     config: ClassVar[type[Kind]]  # the kind of its configuration objects: cluster-scoped, with spec.providerRef
     cluster_config: ClassVar[type[Kind] | None] = None  # the kind that spec.clusterConfigs names, if it has one
+    more_kinds: ClassVar[Sequence[type[Kind]]] = ()  # further kinds that it brings; what it may do to them: ``rights``
     rights: ClassVar[Sequence[Mapping[str, Any]]] = ()  # RBAC rules for what it does on the platform beside the SDK
     longest_step: ClassVar[float] = 120.0  # seconds that one call may take before it is cut off and made again
 
