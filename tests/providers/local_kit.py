@@ -20,10 +20,11 @@ from mooring.api.references import LocalReference
 from mooring.controlplane.landscape import Landscape
 from mooring.controlplane.plane import ControlPlane, identity_for
 from mooring.controlplane.ports import is_free
-from mooring.kube import ObjectKey
+from mooring.kube import Client, ObjectKey
 from mooring.providers.local import LocalConfig, LocalProvider
 from mooring.providers.local.config import LocalConfigSpec
 from mooring.providers.sdk.provider import Order, State
+from mooring.testing.builders import CONFIG_MAPS, config_map
 
 PATIENCE = 200.0  # seconds; only ever used up by a test that fails
 API_SERVER, CONTROLLER_MANAGER = "kube-apiserver", "kube-controller-manager"
@@ -101,6 +102,15 @@ class Yard:
                 await asyncio.sleep(0.02)
         return int(pid or 0)
 
+    async def write(self, order: Order[LocalConfig]) -> None:
+        """Something into the cluster, to be found again."""
+        async with Client(await self.provider.admin_access(order)) as kube:
+            await kube.create(CONFIG_MAPS, config_map("kept", "default", {"word": "mooring"}))
+
+    async def read(self, order: Order[LocalConfig]) -> str:
+        async with Client(await self.provider.admin_access(order)) as kube:
+            return str((await kube.get(CONFIG_MAPS, "kept", namespace="default"))["data"]["word"])
+
     async def start_over(self) -> None:
         """As after a restart of the controllers."""
         await self.provider.close()
@@ -142,6 +152,14 @@ def relabelled(landscape: Landscape, version: str, directory: Path) -> Path:
         (directory / name).write_bytes(program.replace(old, new))
         (directory / name).chmod(0o755)
     return directory
+
+
+def newer_than(version: str) -> str:
+    """The last patch release of its decade."""
+    major, minor, patch = version.split(".")
+    newer = f"{major}.{minor}.{patch[:-1]}9"
+    assert newer != version
+    return newer
 
 
 def scripts(directory: Path, text: str) -> Path:

@@ -14,7 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from local_kit import API_SERVER, CONTROLLER_MANAGER, PATIENCE, Yard, a_yard, local_config, mended, relabelled, scripts
+from local_kit import (
+    API_SERVER,
+    CONTROLLER_MANAGER,
+    PATIENCE,
+    Yard,
+    a_yard,
+    local_config,
+    mended,
+    newer_than,
+    relabelled,
+    scripts,
+)
 
 from landscape_kit import listening, processes_with, until
 from mooring.controlplane.errors import NotReady
@@ -24,19 +35,9 @@ from mooring.kube import Client
 from mooring.kube.errors import Unauthorized
 from mooring.providers.local import PLATFORM, LocalProvider
 from mooring.providers.sdk.provider import Order, Refused
-from mooring.testing.builders import CONFIG_MAPS, SERVICE_ACCOUNTS, config_map
+from mooring.testing.builders import SERVICE_ACCOUNTS
 
 _ACCOUNT = "/api/v1/namespaces/default/serviceaccounts/default"
-
-
-async def _write(yard: Yard, order: Order[Any]) -> None:
-    async with Client(await yard.provider.admin_access(order)) as kube:
-        await kube.create(CONFIG_MAPS, config_map("kept", "default", {"word": "mooring"}))
-
-
-async def _read(yard: Yard, order: Order[Any]) -> str:
-    async with Client(await yard.provider.admin_access(order)) as kube:
-        return str((await kube.get(CONFIG_MAPS, "kept", namespace="default"))["data"]["word"])
 
 
 async def test_a_cluster_is_made_found_again_and_goes_without_a_trace(landscape: Landscape) -> None:
@@ -104,7 +105,7 @@ async def test_killed_processes_come_back_and_those_who_wait_are_woken(landscape
         watching = asyncio.create_task(yard.provider.watch(lambda key: woken.set() if key == order.key else None))
         first = await yard.kill(order, API_SERVER)  # in the middle of its start
         assert (await yard.until_ready(order)).look_again is None  # there is no need to ask
-        await _write(yard, order)
+        await yard.write(order)
         assert yard.pid(order, API_SERVER) != first
 
         for program in (API_SERVER, CONTROLLER_MANAGER):
@@ -117,7 +118,7 @@ async def test_killed_processes_come_back_and_those_who_wait_are_woken(landscape
             assert state.ready or (program in state.message and "was killed by SIGKILL" in state.message)
             await yard.until_another(order, program, than=killed)
         await yard.until_ready(order)
-        assert await _read(yard, order) == "mooring"
+        assert await yard.read(order) == "mooring"
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
 
@@ -143,14 +144,12 @@ async def test_an_upgrade_keeps_the_data_and_there_is_no_way_back(
 ) -> None:
     """The newer version is a relabelled build of the same code."""
     async with a_yard(landscape) as yard:
-        numbers = yard.version.split(".")
-        newer = ".".join([*numbers[:2], numbers[2][:-1] + "9"])
-        assert newer != yard.version
+        newer = newer_than(yard.version)
         programs = await asyncio.to_thread(relabelled, landscape, newer, tmp_path / "newer")
         monkeypatch.setenv("MOORING_MORE_BINARIES", f"{newer}={programs}")
         order = yard.order()
         await yard.until_ready(order)
-        await _write(yard, order)
+        await yard.write(order)
 
         upgraded = dataclasses.replace(order, version=newer, running=yard.version)
         state = await yard.provider.ensure(upgraded)
@@ -159,7 +158,7 @@ async def test_an_upgrade_keeps_the_data_and_there_is_no_way_back(
         await yard.start_over()  # in the middle of it
         state = await yard.until(upgraded, lambda state: state.ready)
         assert state.version == newer
-        assert await _read(yard, order) == "mooring"
+        assert await yard.read(order) == "mooring"
 
         await yard.start_over()  # also without any memory of what ran
         with pytest.raises(Refused, match=f"runs {newer}.*older {yard.version}") as refusal:
@@ -208,7 +207,7 @@ async def test_clusters_follow_etcd_to_another_port(landscape: Landscape, tmp_pa
         stack.push_async_callback(yard.provider.close)
         await own.start()
         await yard.until_ready(order)
-        await _write(yard, order)
+        await yard.write(order)
         await stack.enter_async_context(_keeping(own))
         port, first = own.etcd.ports.client, yard.pid(order, API_SERVER)
         (etcd,) = processes_with(f"{own.etcd.directory}/data")
@@ -218,7 +217,7 @@ async def test_clusters_follow_etcd_to_another_port(landscape: Landscape, tmp_pa
         await yard.until_another(order, API_SERVER, than=first)
         await yard.until_ready(order)
         assert own.etcd.ports.client != port
-        assert await _read(yard, order) == "mooring"
+        assert await yard.read(order) == "mooring"
 
 
 @contextlib.asynccontextmanager

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from local_kit import API_SERVER, CONTROLLER_MANAGER, PATIENCE, Yard, a_yard
-from provider_kit import condition
+from local_kit import API_SERVER, CONTROLLER_MANAGER, PATIENCE, Yard, a_yard, newer_than, relabelled
+from provider_kit import condition, is_ready
 
 from landscape_kit import processes_with
 from mooring.api.clusters import Cluster, ClusterProfile
@@ -91,6 +91,29 @@ async def test_a_killed_provider_goes_on_where_it_was(here, yard: Yard, landscap
     await yard.assert_nothing_is_left(order)
 
 
+async def test_a_provider_that_is_killed_in_the_middle_of_an_upgrade_finishes_it(
+    here, yard: Yard, landscape: Landscape, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newer version is a relabelled build of the same code."""
+    newer = newer_than(yard.version)
+    programs = await asyncio.to_thread(relabelled, landscape, newer, tmp_path / "newer")
+    monkeypatch.setenv("MOORING_MORE_BINARIES", f"{newer}={programs}")
+    order = await _a_cluster(here, yard, version=yard.version)
+    async with _killed_later(here, landscape, tmp_path):
+        await here.ready()
+        await yard.write(order)
+        before = yard.pid(order, API_SERVER)
+        await here.patch(Cluster, "one", {"spec": {"kubernetes": {"version": newer}}})
+        await until(lambda: yard.pid(order, API_SERVER) != before, "the old API server is gone")
+    async with _killed_later(here, landscape, tmp_path):
+        await here.becomes(Cluster, "one", lambda one: is_ready(one) and _runs(one) == newer, f"is ready with {newer}")
+        assert len(processes_with(f"/{identity_for(order.uid)}/")) == 2
+        assert await yard.read(order) == "mooring"
+        await here.delete(Cluster, "one")
+        await here.gone(Cluster, "one")
+    await yard.assert_nothing_is_left(order)
+
+
 async def test_versions_that_are_not_here_are_told_in_the_configurations_status(here, yard: Yard) -> None:
     versions = [{"version": "1.99.0"}]
     async with providing(here.connection, yard.provider, name="local"):
@@ -102,12 +125,16 @@ async def test_versions_that_are_not_here_are_told_in_the_configurations_status(
     assert yard.version in told.message
 
 
-async def _a_cluster(here, yard: Yard):
+async def _a_cluster(here, yard: Yard, version=""):
     """Made by the SDK, if it works; known to the yard, which makes sure that it goes."""
-    made = await here.cluster("one", profile=PROFILE)
+    made = await here.cluster("one", profile=PROFILE, kubernetes={"version": version})
     order = yard.order(uid=made.metadata.uid)
     assert key_of(made).name == "one"
     return order
+
+
+def _runs(cluster):
+    return cluster.metadata.labels.get(KUBERNETES_VERSION_LABEL)
 
 
 @contextlib.asynccontextmanager

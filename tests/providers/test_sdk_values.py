@@ -17,11 +17,17 @@ from mooring.api.clusters import (
 )
 from mooring.api.conditions import Condition, Truth, found
 from mooring.api.kinds import Metadata
-from mooring.api.marks import KUBERNETES_VERSION_LABEL, PROVIDER_INFO_ANNOTATION, PROVIDER_LABEL, claim_of
+from mooring.api.marks import (
+    KUBERNETES_VERSION_LABEL,
+    PROVIDER_INFO_ANNOTATION,
+    PROVIDER_LABEL,
+    VARIANT_ANNOTATION,
+    claim_of,
+)
 from mooring.api.references import LocalReference
 from mooring.providers.sdk import Refused, State, profile_name, responsible_for
 from mooring.providers.sdk.asking import LONGEST_PAUSE, Pauses
-from mooring.providers.sdk.naming import VARIANT_ANNOTATION, variant_of
+from mooring.providers.sdk.naming import variant_of
 from mooring.providers.sdk.scrubbing import HIDDEN, scrubbed, secret_in
 from mooring.providers.sdk.status import (
     failed,

@@ -22,6 +22,9 @@ RANDOMIZE_NAME_LABEL: Final = f"{CLUSTERS_GROUP}/randomize-cluster-name"
 # On clusters that no request holds yet: made ahead for the purpose in its value.
 WARM_LABEL: Final = "mooring.dev/warm"
 
+# On profiles: the variant of the configuration that they stand for. A name that was shortened does not tell it.
+VARIANT_ANNOTATION: Final = "mooring.dev/variant"
+
 # Labels and annotations that begin so are copied from a request to a cluster of its own.
 PROPAGATED_PREFIX: Final = "metadata.open-control-plane.io/"
 

@@ -19,13 +19,13 @@ from functools import partial
 
 from mooring.api.crds import KINDS
 from mooring.app.installing import install_essentials
-from mooring.app.logs import log_to_stderr
 from mooring.app.wiring import own_identity, platform_connection, wired
 from mooring.controlplane.landscape import Landscape
 from mooring.kube import Client, Connection, KubeError, typed
 from mooring.kube.credentials import certificate_only
 from mooring.kube.errors import Forbidden, NotFound, ServerError, UnknownKind
 from mooring.runtime import Manager
+from mooring.runtime.logs import log_to_stderr
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from mooring.app.configurations import ConfigurationSource
 from mooring.app.settings import SettingError
 from mooring.app.wiring import know_all_kinds, wired
 from mooring.kube import Connection
-from mooring.runtime.endpoints import endpoints
+from mooring.runtime.endpoints import endpoints, host_and_port
 
 
 async def run_controllers(
@@ -26,7 +26,10 @@ async def run_controllers(
             asyncio.get_running_loop().add_signal_handler(number, manager.stop)
         await know_all_kinds(manager)
         if listen:
-            host, port = _address(listen)
+            address = host_and_port(listen)
+            if address is None:
+                raise SettingError(f"--listen {listen!r} is not HOST:PORT, such as 127.0.0.1:8081 or :8081.")
+            host, port = address
             try:
                 await serving.enter_async_context(endpoints(manager, host=host, port=port))
             except OSError as error:
@@ -34,10 +37,3 @@ async def run_controllers(
                     f"Cannot listen on {listen} ({error.strerror}); choose another with --listen."
                 ) from error
         await manager.run()
-
-
-def _address(listen: str) -> tuple[str, int]:
-    host, colon, port = listen.rpartition(":")
-    if not colon or not port.isdigit() or int(port) > 65_535:
-        raise SettingError(f"--listen {listen!r} is not HOST:PORT, such as 127.0.0.1:8081 or :8081.")
-    return host.strip("[]") or "0.0.0.0", int(port)  # noqa: S104 - an empty host is the user's word for all

@@ -85,9 +85,9 @@ def run(
     import uvloop
 
     from mooring.app.configurations import configuration_choice
-    from mooring.app.logs import log_to_stderr
     from mooring.app.running import run_controllers
     from mooring.kube import load_connection
+    from mooring.runtime.logs import log_to_stderr
 
     log_to_stderr(as_json=json_logs)
     choice = configuration_choice(config or (), configmap_name, configmap_namespace)

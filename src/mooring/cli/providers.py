@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mooring.cli.listings import Listed, ListedOption, Table, age, nothing, out_of
+from mooring.cli.operator import Notation, print_documents
 from mooring.cli.platforms import on_a_platform, there
 from mooring.cli.why import Telling, print_data
 
@@ -73,3 +74,32 @@ def new(
     except SkeletonRefused as error:
         raise SettingError(str(error)) from None
     typer.echo(f"The provider {name} is in {directory}. Its README.md says how to go on.")
+
+
+@app.command()
+def manifest(
+    provider: Annotated[str, typer.Argument(help="An installed provider, such as external.")],
+    image: Annotated[
+        str | None,
+        typer.Option("--image", help="The image that it is in. [default: mooring/PROVIDER, which a landscape knows]"),
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Of this instance. [default: PROVIDER]")] = None,
+    output: Annotated[Notation, typer.Option("--output", "-o", help="How it is printed.")] = Notation.YAML,
+) -> None:
+    """Print the ClusterProvider that has a provider deployed, with the rights that it needs and no more.
+
+    For kubectl apply -f -, on a landscape or on a cluster where Mooring deploys providers.
+    """
+    from mooring.app.settings import SettingError
+    from mooring.providers.deployment.declaring import declaration
+    from mooring.providers.registry import BrokenProvider, NoSuchProvider, provider_class
+    from mooring.providers.sdk.naming import is_name
+
+    name = name or provider
+    if not is_name(name):
+        raise SettingError(f"--name {name!r} cannot be a name: use up to 63 of a-z, 0-9, inner '-' and '.'.")
+    try:
+        known = provider_class(provider)
+    except (NoSuchProvider, BrokenProvider) as error:
+        raise SettingError(str(error)) from None
+    print_documents([declaration(known, name=name, image=image or f"mooring/{provider}")], output)

@@ -10,6 +10,14 @@ from aiohttp import web
 from mooring.runtime.manager import Manager
 
 
+def host_and_port(text: str) -> tuple[str, int] | None:
+    """``HOST:PORT`` in its parts, or None if it is none. An empty host is the user's word for all there are."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdigit() or int(port) > 65_535:
+        return None
+    return host.strip("[]") or "0.0.0.0", int(port)  # noqa: S104
+
+
 @contextlib.asynccontextmanager
 async def endpoints(manager: Manager, *, host: str, port: int) -> AsyncIterator[int]:
     """Serve ``/livez``, ``/healthz``, ``/readyz`` and ``/metrics``; gives the port, which may have been 0."""

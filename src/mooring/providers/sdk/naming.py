@@ -6,14 +6,11 @@ The name of a profile becomes the value of a label, and so does that of its conf
 from __future__ import annotations
 
 import re
-from typing import Final
 
 from mooring.api.clusters import ClusterProfile
 from mooring.api.kinds import Kind
+from mooring.api.marks import VARIANT_ANNOTATION
 from mooring.api.names import LONGEST_NAME, shortened
-
-# On profiles: the variant of the configuration that they stand for. A name that was shortened does not tell it.
-VARIANT_ANNOTATION: Final = "mooring.dev/variant"
 
 _FORM = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 

@@ -19,8 +19,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-import structlog
-
 from mooring.api.crds import definition_of
 from mooring.kube import Client, Connection, KubeError, load_connection, typed
 from mooring.kube.definitions import install
@@ -29,7 +27,8 @@ from mooring.providers.sdk.controllers import add_provider, kinds_of, lease_name
 from mooring.providers.sdk.naming import is_name
 from mooring.providers.sdk.provider import Provider
 from mooring.runtime import LeaseSettings, Manager
-from mooring.runtime.endpoints import endpoints
+from mooring.runtime.endpoints import endpoints, host_and_port
+from mooring.runtime.logs import log_to_stderr
 
 _LEVELS = {"DEBUG": logging.DEBUG, "INFO": logging.INFO, "ERROR": logging.ERROR}
 
@@ -51,7 +50,7 @@ def run_provider(
     try:
         given = _parser(provider_class).parse_args(argv)
         _check(given)
-        _log(_LEVELS[given.verbosity.upper()])
+        log_to_stderr(as_json=True, level=_LEVELS[given.verbosity.upper()])
         connection = load_connection(given.kubeconfig)
         if given.command == "init":
             asyncio.run(_init(provider_class, connection))
@@ -111,6 +110,10 @@ def _check(given: argparse.Namespace) -> None:
     for flag, text in (("--environment", given.environment), ("--provider-name", given.provider_name)):
         if not is_name(text):
             raise Mistake(f"{flag} {text!r} cannot be part of a name: use up to 63 of a-z, 0-9, inner '-' and '.'.")
+    if given.command == "run" and given.metrics_bind_address != "0":
+        given.metrics_address = host_and_port(given.metrics_bind_address)
+        if given.metrics_address is None:
+            raise Mistake(f"--metrics-bind-address {given.metrics_bind_address!r} is not [HOST]:PORT, such as :8080.")
     if given.command == "run" and given.metrics_secure:
         raise Mistake("--metrics-secure cannot be true: metrics are served without TLS; say --metrics-secure=false.")
     if given.command == "run" and given.leader_elect and not os.environ.get("POD_NAMESPACE"):
@@ -143,7 +146,7 @@ async def _run(provider: Provider[Any], connection: Connection, given: argparse.
         add_provider(manager, provider, name=given.provider_name, environment=given.environment)
         await _know_kinds(manager.client, provider)
         if given.metrics_bind_address != "0":
-            host, port = _address(given.metrics_bind_address)
+            host, port = given.metrics_address
             await serving.enter_async_context(endpoints(manager, host=host, port=port))
         await manager.run()
 
@@ -160,25 +163,3 @@ async def _know_kinds(client: Client, provider: Provider[Any]) -> None:
 def _identity() -> str:
     """Who we are among the replicas: never the same twice, and a person can find the process by it."""
     return f"{os.environ.get('POD_NAME') or socket.gethostname()}_{os.getpid()}_{uuid.uuid4().hex[:8]}"
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    if not colon or not port.isdigit() or int(port) > 65_535:
-        raise Mistake(f"--metrics-bind-address {text!r} is not [HOST]:PORT, such as :8080.")
-    return host.strip("[]") or "0.0.0.0", int(port)  # noqa: S104 - an empty host is the user's word for all
-
-
-def _log(level: int) -> None:
-    """One line of JSON for each thing that happens, on stderr."""
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
-    )

@@ -15,7 +15,7 @@ import msgspec
 from mooring.api.clusters import Cluster, ClusterProfile, ClusterProfileSpec, SupportedVersion
 from mooring.api.conditions import READY, Condition, Truth, found, with_condition
 from mooring.api.kinds import Metadata, as_document
-from mooring.api.marks import ENVIRONMENT_LABEL, OPERATION_ANNOTATION, OPERATION_RECONCILE
+from mooring.api.marks import ENVIRONMENT_LABEL, OPERATION_ANNOTATION, OPERATION_RECONCILE, VARIANT_ANNOTATION
 from mooring.api.references import LocalReference
 from mooring.api.traits import SupportedTrait
 from mooring.api.versions import is_full
@@ -23,7 +23,7 @@ from mooring.kube import Object, ObjectKey, key_of, metadata_of, typed
 from mooring.kube.errors import AlreadyExists, Conflict, Invalid, NotFound
 from mooring.providers.sdk.asking import ProviderFailed, asked
 from mooring.providers.sdk.configs import ConfigStatus, plain_resource, read_as
-from mooring.providers.sdk.naming import VARIANT_ANNOTATION, config_finalizer, is_name, profile_name
+from mooring.providers.sdk.naming import config_finalizer, is_name, profile_name
 from mooring.providers.sdk.provider import Offer, Refused
 from mooring.providers.sdk.scrubbing import scrubbed
 from mooring.providers.sdk.seen import Seen
