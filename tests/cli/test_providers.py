@@ -65,6 +65,28 @@ def test_places_that_do_not_work(tmp_path: Path) -> None:
     assert "Cannot use" in refused
 
 
-@pytest.mark.parametrize("words", [(), ("list",), ("new",)])
+async def test_a_manifest_declares_what_the_provider_needs(there: Client) -> None:
+    image = "registry.example.com/local@sha256:12"
+    text = called("provider", "manifest", "local", "--image", image, "--name", "mine").out
+    assert "&id" not in text
+    document = yaml.safe_load(text)
+    assert json.loads(called("provider", "manifest", "local", "-o", "json").out)["items"][0]["spec"] == {
+        **document["spec"],
+        "image": "mooring/local",
+    }
+    made = await there.create(PROVIDERS, document, dry_run=True)
+    assert (made.metadata.name, made.spec.image) == ("mine", image)
+    assert made.spec.rights is not None
+    run = {(rule.api_groups, rule.resources): rule.verbs for rule in made.spec.rights.run}
+    assert run[("clusters.openmcp.cloud",), ("clusters",)] == ("get", "list", "watch", "patch")
+    assert all("*" not in (*rule.verbs, *rule.resources) for rule in (*made.spec.rights.run, *made.spec.rights.init))
+
+
+def test_a_manifest_of_nobody() -> None:
+    assert "known are: " in called("provider", "manifest", "nobody", code=1).err
+    assert "--name" in called("provider", "manifest", "local", "--name", "../x", code=1).err
+
+
+@pytest.mark.parametrize("words", [(), ("list",), ("new",), ("manifest",)])
 def test_help(words: tuple[str, ...]) -> None:
     assert " ".join(("mooring provider", *words, "[OPTIONS]")) in called("provider", *words, "--help").out

@@ -109,5 +109,11 @@ def print_documents(documents: Sequence[dict[str, Any]], notation: Notation) -> 
 def yaml_text(document: dict[str, Any]) -> str:
     import yaml
 
-    text: str = yaml.safe_dump(document, sort_keys=False, width=120, allow_unicode=True)
+    class Plain(yaml.SafeDumper):
+        """What is the same in two places is written twice: people read this."""
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    text: str = yaml.dump(document, Dumper=Plain, sort_keys=False, width=120, allow_unicode=True)
     return text
