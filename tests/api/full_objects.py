@@ -65,7 +65,7 @@ PERMISSION = {
     "rules": [RULE],
 }
 ROLE_REFS = [{"kind": "Role", "name": "a-role", "namespace": "here"}]
-TOKEN = {"permissions": [PERMISSION], "roleRefs": ROLE_REFS}
+TOKEN = {"permissions": [PERMISSION], "roleRefs": ROLE_REFS, "lifetime": "1h"}
 OIDC = {
     "name": "idp",
     "issuer": "https://idp.example.com",
@@ -135,6 +135,7 @@ FULL: list[tuple[type[Kind], Parts]] = [
                 "providerConfigRef": {"name": "default"},
                 "supportedVersions": VERSIONS,
                 "maxClusters": 20,
+                "access": {"policy": "Creator", "boundToPrefix": True},
                 "supportedTraits": TRAITS,
             }
         },

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from mooring.api.conditions import Conditions
+from mooring.api.durations import DURATION_PATTERN
 from mooring.api.kinds import AGE_COLUMN, CLUSTERS_GROUP, READY_COLUMN, Api, Column, Kind, Part, share
 from mooring.api.rbac import Permission, RoleBindings, RoleReference
 from mooring.api.references import LocalReference, NearbyReference, Time, fixed_reference, not_removable
@@ -26,6 +27,15 @@ class TokenAccess(Part, frozen=True, kw_only=True):
     role_refs: Annotated[
         tuple[RoleReference, ...], about("Roles that are there already, and that this request is bound to.")
     ] = ()
+    lifetime: Annotated[
+        str,
+        about(
+            """How long a token lives before it must have been replaced by a newer one, such as 1h. The cluster may
+            grant less. Absent: 720h.""",
+            pattern=DURATION_PATTERN,
+            max_length=64,
+        ),
+    ] = ""
 
 
 class OidcAccess(Part, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from mooring.api.kinds import (
     label_path,
 )
 from mooring.api.marks import KUBERNETES_VERSION_LABEL, PROVIDER_INFO_ANNOTATION, PROVIDER_LABEL
+from mooring.api.policies import AccessRules
 from mooring.api.references import LocalReference, Name, Time, not_removable
 from mooring.api.schema import About, Rule, about
 from mooring.api.traits import SupportedTrait
@@ -76,6 +77,7 @@ class ClusterProfileSpec(Part, frozen=True, kw_only=True):
             minimum=0,
         ),
     ] = 0
+    access: Annotated[AccessRules | None, about("Who may enter clusters of this profile.")] = None
 
 
 class ClusterProfile(Kind, frozen=True, kw_only=True):
