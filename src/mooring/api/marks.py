@@ -25,11 +25,15 @@ WARM_LABEL: Final = "mooring.dev/warm"
 # On profiles: the variant of the configuration that they stand for. A name that was shortened does not tell it.
 VARIANT_ANNOTATION: Final = "mooring.dev/variant"
 
+# On access requests: who created them or last changed what they ask for, as JSON. The server writes it, and nobody else.
+CREATOR_ANNOTATION: Final = "mooring.dev/creator"
+
 # Labels and annotations that begin so are copied from a request to a cluster of its own.
 PROPAGATED_PREFIX: Final = "metadata.open-control-plane.io/"
 
 # Who made an object, and what for.
 MANAGED_BY_LABEL: Final = f"{PLATFORM_GROUP}/managed-by"
+MANAGED_BY_MOORING: Final = "mooring"
 MANAGED_PURPOSE_LABEL: Final = f"{PLATFORM_GROUP}/managed-purpose"
 ENVIRONMENT_LABEL: Final = f"{PLATFORM_GROUP}/environment"
 # On a CustomResourceDefinition: the kind of cluster that it is served in.
@@ -48,9 +52,16 @@ PROVIDER_GENERATION_ANNOTATION: Final = f"{PLATFORM_GROUP}/provider-generation"
 OPERATION_ANNOTATION: Final = f"{PLATFORM_GROUP}/operation"
 OPERATION_IGNORE: Final = "ignore"
 OPERATION_RECONCILE: Final = "reconcile"
+# On access requests: give out a new token in place of the old one (we remove that one again), or none any more.
+OPERATION_ROTATE: Final = "rotate"
+OPERATION_REVOKE: Final = "revoke"
 
 REQUEST_FINALIZER: Final = f"{CLUSTERS_GROUP}/request"
 ACCESS_FINALIZER: Final = f"{CLUSTERS_GROUP}/clusteraccess"
+# On access requests: what was made for them in a cluster is taken away before they go.
+ACCESS_GRANT_FINALIZER: Final = f"{CLUSTERS_GROUP}/grant"
+# On access requests: something was made for it in the cluster that it enters.
+GRANT_FINALIZER: Final = f"{CLUSTERS_GROUP}/grant"
 CLUSTER_FINALIZER: Final = f"{CLUSTERS_GROUP}/finalizer"
 PROVIDER_FINALIZER: Final = f"{PLATFORM_GROUP}/finalizer"
 

@@ -13,6 +13,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 
+def timestamp(moment: datetime.datetime) -> str:
+    """A moment as Kubernetes writes it."""
+    return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 class Timer(Protocol):
     """Something that will happen, unless it is called off."""
 

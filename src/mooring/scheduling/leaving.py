@@ -15,8 +15,9 @@ from mooring.api.requests import ClusterRequest, RequestPhase
 from mooring.kube import ObjectKey, key_of, typed
 from mooring.kube.errors import NotFound
 from mooring.runtime import Manager, Outcome, Writer, without_finalizer
+from mooring.runtime.clock import timestamp
 from mooring.scheduling.desk import Desk
-from mooring.scheduling.lifetimes import Life, timestamp
+from mooring.scheduling.lifetimes import Life
 from mooring.scheduling.reasons import Reason
 from mooring.scheduling.seen import Seen
 from mooring.scheduling.standing import belongs_to

@@ -48,8 +48,3 @@ def life_of(request: ClusterRequest, now: datetime.datetime) -> Life:
     if ttl <= 0:
         return Life()
     return Life(ends, (ends - now).total_seconds(), min(_WARN_AT * ttl, _WARN_AT_MOST))
-
-
-def timestamp(moment: datetime.datetime) -> str:
-    """A moment as Kubernetes writes it."""
-    return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

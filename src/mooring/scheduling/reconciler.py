@@ -29,11 +29,12 @@ from mooring.api.requests import (
 from mooring.kube import ObjectKey, key_of, typed
 from mooring.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound
 from mooring.runtime import Manager, Outcome, TryAgain, Writer, with_finalizer
+from mooring.runtime.clock import timestamp
 from mooring.scheduling.asking import Ask, Unanswerable
 from mooring.scheduling.desk import Desk, SeatLost
 from mooring.scheduling.drafts import with_propagated
 from mooring.scheduling.leaving import Leaving
-from mooring.scheduling.lifetimes import Life, life_of, timestamp
+from mooring.scheduling.lifetimes import Life, life_of
 from mooring.scheduling.plan import Decision, Make, Take, made, plan
 from mooring.scheduling.reasons import Reason
 from mooring.scheduling.reporting import Reporter

@@ -7,7 +7,8 @@ from mooring.api.conditions import is_true
 from mooring.api.requests import ClusterRequest, ClusterRequestStatus, RequestPhase
 from mooring.kube import key_of
 from mooring.runtime import Recorder
-from mooring.scheduling.lifetimes import Life, timestamp
+from mooring.runtime.clock import timestamp
+from mooring.scheduling.lifetimes import Life
 from mooring.scheduling.reasons import Reason
 from mooring.scheduling.status import EXPIRING
 

@@ -15,7 +15,8 @@ from mooring.api.conditions import READY, STALLED, Condition, Truth, found, with
 from mooring.api.references import ObjectReference
 from mooring.api.requests import ClusterRequest, ClusterRequestStatus, RequestPhase
 from mooring.kube import ObjectKey
-from mooring.scheduling.lifetimes import Life, timestamp
+from mooring.runtime.clock import timestamp
+from mooring.scheduling.lifetimes import Life
 from mooring.scheduling.reasons import Reason
 
 EXPIRING = "Expiring"

@@ -6,7 +6,6 @@ that nothing is left. In between it may be asked any number of times: stopped an
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
 import msgspec
@@ -39,6 +38,7 @@ from mooring.providers.sdk.status import (
     version_in,
 )
 from mooring.runtime import Manager, Outcome, TryAgain, Writer, with_finalizer, without_finalizer
+from mooring.runtime.clock import timestamp
 
 log = structlog.get_logger(__name__)
 
@@ -216,7 +216,7 @@ class ClusterReconciler:
         self._announce(there, status)
 
     def _now(self) -> str:
-        return self._clock.now().astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return timestamp(self._clock.now())
 
     # -- telling people -----------------------------------------------------------------------------------------
 

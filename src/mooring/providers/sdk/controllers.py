@@ -7,8 +7,11 @@ from typing import Any
 
 from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.api.kinds import Kind
+from mooring.kube import ObjectKey
 from mooring.providers.sdk.clusters import ClusterReconciler
 from mooring.providers.sdk.drift import Drift
+from mooring.providers.sdk.granting.controllers import RIGHTS as GRANTING_RIGHTS
+from mooring.providers.sdk.granting.controllers import add_granting
 from mooring.providers.sdk.naming import cluster_finalizer, is_name
 from mooring.providers.sdk.provider import Provider
 from mooring.providers.sdk.publishing import Publisher
@@ -35,25 +38,26 @@ def add_provider(manager: Manager, provider: Provider[Any], *, name: str, enviro
             )
     provider.platform = manager.client
     seen = Seen(manager, provider, name=name, environment=environment)
-    _add_publishing(manager, seen)
-    clusters = _add_clusters(manager, seen)
-    manager.background(lambda: provider.watch(clusters.enqueue))
+    configs, clusters = _add_publishing(manager, seen), _add_clusters(manager, seen)
+
+    def wake(key: ObjectKey) -> None:
+        (clusters if key.namespace else configs).enqueue(key)
+
+    add_granting(manager, seen)
+    manager.background(lambda: provider.watch(wake))
 
 
-def _add_publishing(manager: Manager, seen: Seen) -> None:
+def _add_publishing(manager: Manager, seen: Seen) -> Controller:
     publisher = Publisher(manager, seen)
     wakes = ConfigWakes(seen, publisher)
-    manager.add(
-        Controller(
-            f"{seen.name}-profiles",
-            publisher,
-            [
-                Source(store=seen.configs, when=wakes.config_asks),
-                Source(store=seen.profiles, keys=wakes.profile_to_config),
-                Source(store=seen.clusters, keys=wakes.cluster_to_config),
-            ],
-        )
-    )
+    sources: list[Source[Any]] = [
+        Source(store=seen.configs, when=wakes.config_asks),
+        Source(store=seen.profiles, keys=wakes.profile_to_config),
+        Source(store=seen.clusters, keys=wakes.cluster_to_config),
+    ]
+    controller = Controller(f"{seen.name}-profiles", publisher, sources)
+    manager.add(controller)
+    return controller
 
 
 def _add_clusters(manager: Manager, seen: Seen) -> Controller:
@@ -83,7 +87,7 @@ def rights_of(provider: Provider[Any] | type[Provider[Any]]) -> Rights:
     ]
     if provider.cluster_config is not None:
         rights += _rights(provider.cluster_config, _READ, status=False)
-    return [*rights, *(dict(rule) for rule in provider.rights)]
+    return [*rights, *(dict(rule) for rule in GRANTING_RIGHTS), *(dict(rule) for rule in provider.rights)]
 
 
 def init_rights_of(provider: Provider[Any] | type[Provider[Any]]) -> Rights:

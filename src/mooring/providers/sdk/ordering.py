@@ -82,6 +82,7 @@ def _order(
         variant=variant,
         config=read_as(seen.provider.config, config),
         version=version,
+        wanted=cluster.spec.kubernetes.version,
         cluster_configs=configs,
         running=running,
         noted=cluster.status.provider_status if cluster.status is not None else {},

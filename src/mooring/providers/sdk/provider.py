@@ -38,6 +38,7 @@ class Order(Generic[C]):
     variant: str
     config: C
     version: str  # in full, one of the profile's; as the Cluster says it, or empty, if the profile names none
+    wanted: str = ""  # the version as the Cluster says it, in full or in part; empty if it leaves that to us
     cluster_configs: Sequence[Any] = ()  # of the provider's kind, in the order of spec.clusterConfigs
     running: str = ""  # the version that the cluster was last seen to run; empty if it was never seen
     noted: Mapping[str, Any] = field(default_factory=dict)  # status.providerStatus: may be lost at any time
@@ -58,6 +59,19 @@ class State:
     look_again: float | None = None  # seconds; None: when something changes (if not ready, with growing pauses)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issuer:
+    """An identity provider that a cluster is to trust. Prefixes are as they are to be used; empty is none."""
+
+    name: str
+    url: str
+    client_id: str
+    username_claim: str
+    username_prefix: str
+    groups_claim: str
+    groups_prefix: str
+
+
 class Refused(Exception):
     """The order cannot be carried out as it is, and trying again would not help; the message says what to change."""
 
@@ -73,7 +87,9 @@ class Provider(ABC, Generic[C]):
     cluster_config: ClassVar[type[Kind] | None] = None  # the kind that spec.clusterConfigs names, if it has one
     more_kinds: ClassVar[Sequence[type[Kind]]] = ()  # further kinds that it brings; what it may do to them: ``rights``
     rights: ClassVar[Sequence[Mapping[str, Any]]] = ()  # RBAC rules for what it does on the platform beside the SDK
+    keeps_clusters: ClassVar[bool] = False  # whether clusters outlive their deletion, as those do that others own
     longest_step: ClassVar[float] = 120.0  # seconds that one call may take before it is cut off and made again
+    ask_again: ClassVar[float] = 600.0  # seconds: what a provider offers may change without a word to us
 
     platform: Client  # the API server that the Clusters are on; set by the SDK before anything is asked
 
@@ -93,8 +109,20 @@ class Provider(ABC, Generic[C]):
     async def admin_access(self, order: Order[C]) -> Connection:
         """How to enter the cluster as its administrator: made on demand, short-lived, and never written down."""
 
+    async def oidc(self, order: Order[C], issuers: Sequence[Issuer]) -> Mapping[str, str]:
+        """Have the cluster trust exactly these identity providers, those that it trusted before no more.
+
+        Gives, by name, why one of them is not trusted yet; it is asked again then. Whoever cannot do this at all leaves
+        it as it is.
+        """
+        raise Refused(
+            "The provider of this cluster cannot have it trust identity providers; ask for a token (spec.token).",
+            reason="OIDCUnsupported",
+        )
+
     async def watch(self, wake: Callable[[ObjectKey], None]) -> None:
         """For those who can tell when a cluster changes: call ``wake`` with its key, until cancelled.
 
+        The key of a configuration, which has no namespace, has it asked anew what can be had with it.
         Without it, a cluster is looked at when its objects change and when ``State.look_again`` says so.
         """

@@ -6,7 +6,6 @@ by our finalizer as long as one of its profiles is there, because its clusters c
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -28,13 +27,12 @@ from mooring.providers.sdk.provider import Offer, Refused
 from mooring.providers.sdk.scrubbing import scrubbed
 from mooring.providers.sdk.seen import Seen
 from mooring.runtime import Manager, Outcome, TryAgain, Writer, with_finalizer, without_finalizer
+from mooring.runtime.clock import timestamp
 from mooring.runtime.predicates import is_deleting, operation_of
 
 PUBLISHED, NAME_TAKEN, FAILED, BAD_OFFER = "Published", "ProfileNameTaken", "ProviderFailed", "OfferInvalid"
 
 Looks = tuple[ClusterProfileSpec, str | None, str | None]
-
-_ASK_AGAIN = 600.0  # seconds: what a provider offers may change without a word to us
 
 
 class Publisher:
@@ -72,13 +70,13 @@ class Publisher:
             names = [await self._put(config, profile) for profile in wanted]
         except Refused as error:
             await self._report(config, Truth.FALSE, error.reason, str(error))
-            return Outcome.await_change()
+            return Outcome.requeue(after=provider.ask_again)
         except ProviderFailed as error:
             await self._report(config, Truth.UNKNOWN, FAILED, str(error))
             raise TryAgain(str(error)) from None
         await self._retire(key_of(config).name, keep=names)
         await self._report(config, Truth.TRUE, PUBLISHED, f"Published: {', '.join(sorted(names))}.")
-        return Outcome.requeue(after=_ASK_AGAIN)
+        return Outcome.requeue(after=provider.ask_again)
 
     async def _end(self, config: Object) -> Outcome:
         left = await self._retire(key_of(config).name, keep=())
@@ -229,7 +227,7 @@ class Publisher:
                 return
 
     def _now(self) -> str:
-        return self._clock.now().astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return timestamp(self._clock.now())
 
 
 def looks_of(profile: ClusterProfile) -> Looks:

@@ -1,0 +1,111 @@
+"""The granting side on a manager: what wakes it, and what it may do on the platform."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any, Final
+
+from mooring.api.access import AccessRequest
+from mooring.api.clusters import Cluster, ClusterProfile
+from mooring.api.conditions import READY, found
+from mooring.api.requests import ClusterRequest
+from mooring.kube import Bare, Change, ObjectKey, key_of
+from mooring.providers.sdk.granting.making import Maker
+from mooring.providers.sdk.granting.reconciler import Granter
+from mooring.providers.sdk.granting.seen import AccessSeen
+from mooring.providers.sdk.granting.sweeping import Sweeper
+from mooring.providers.sdk.granting.targets import Targets
+from mooring.providers.sdk.granting.trust import Trust
+from mooring.providers.sdk.seen import Seen
+from mooring.runtime import Controller, Manager, Source
+from mooring.runtime.predicates import annotations_changed, any_of, asked_for, labels_changed
+
+WORKERS: Final = 64
+
+_API, _REQUESTS = AccessRequest.API, ClusterRequest.API
+RIGHTS: Final[list[dict[str, Any]]] = [
+    {"apiGroups": [_API.group], "resources": [_API.plural], "verbs": ["get", "list", "watch", "patch"]},
+    {"apiGroups": [_API.group], "resources": [f"{_API.plural}/status"], "verbs": ["patch"]},
+    {"apiGroups": [_REQUESTS.group], "resources": [_REQUESTS.plural], "verbs": ["get"]},
+    # Kubeconfigs are put beside the requests, wherever these are. Whoever may renew them may read them.
+    {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list", "watch", "create", "patch", "delete"]},
+    # The uid of this namespace tells installations apart.
+    {"apiGroups": [""], "resources": ["namespaces"], "resourceNames": ["kube-system"], "verbs": ["get"]},
+    {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
+]
+
+
+def add_granting(manager: Manager, sdk: Seen) -> Sweeper:
+    """Answer the AccessRequests for clusters of one instance of a provider."""
+    seen = AccessSeen(manager, sdk)
+    targets = Targets(sdk, manager.clock)
+    granter = Granter(manager, seen, Maker(targets, sdk.name), Trust(seen))
+    wakes = _Wakes(seen)
+    controller = Controller(
+        f"{sdk.name}-access",
+        granter,
+        [
+            Source(store=seen.requests, when=wakes.request_asks),
+            Source(store=seen.secrets, keys=wakes.secret_to_request),
+            Source(store=sdk.clusters, keys=wakes.cluster_to_requests),
+            Source(store=sdk.profiles, keys=wakes.profile_to_requests),
+        ],
+        workers=WORKERS,
+    )
+    manager.add(controller)
+    sweeper = Sweeper(manager.client, manager.clock, seen, targets, granter, controller.enqueue)
+    manager.background(sweeper.run)
+
+    async def leave() -> None:
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            await targets.close()
+
+    manager.background(leave)
+    return sweeper
+
+
+class _Wakes:
+    """What is worth a look at an access request."""
+
+    def __init__(self, seen: AccessSeen) -> None:
+        self._seen = seen
+
+    def request_asks(self, change: Change[AccessRequest]) -> bool:
+        return any_of(asked_for, labels_changed, annotations_changed)(change) or _status_lost(change)
+
+    def secret_to_request(self, change: Change[Bare]) -> Iterable[ObjectKey]:
+        """A Secret that is gone, or that somebody has laid a hand on."""
+        there = change.after or change.before
+        if there is None or (change.before is None and change.after is not None):
+            return ()
+        owners = [one for one in there.metadata.owner_references if one.kind == _API.kind]
+        return [ObjectKey(there.metadata.namespace, one.name) for one in owners]
+
+    def cluster_to_requests(self, change: Change[Cluster]) -> Iterable[ObjectKey]:
+        before, after = change.before, change.after
+        if before is not None and after is not None and _looks(before) == _looks(after):
+            return ()
+        return [key_of(one) for one in self._seen.by_cluster(change.key)]
+
+    def profile_to_requests(self, change: Change[ClusterProfile]) -> Iterable[ObjectKey]:
+        before, after = change.before, change.after
+        if before is not None and after is not None and before.spec == after.spec:
+            return ()
+        clusters = self._seen.clusters.keys_by("profile", change.key.name)
+        return [key_of(one) for cluster in clusters for one in self._seen.by_cluster(cluster)]
+
+
+def _looks(cluster: Cluster) -> object:
+    """What a grant depends on: whether it can be entered, where, and who holds it."""
+    status, metadata = cluster.status, cluster.metadata
+    ready = found(status.conditions, READY) if status is not None else None
+    address = status.api_server if status is not None else ""
+    return metadata.finalizers, metadata.deleting, address, ready.status if ready is not None else None
+
+
+def _status_lost(change: Change[AccessRequest]) -> bool:
+    before, after = change.before, change.after
+    return before is not None and after is not None and before.status is not None and after.status is None

@@ -1,0 +1,148 @@
+"""The steps of a grant inside the cluster: the door, the trust that it needs, and a token for it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from mooring.api.access import AccessRequest
+from mooring.api.clusters import Cluster, ClusterProfile
+from mooring.entry.closing import close
+from mooring.entry.doors import Door
+from mooring.entry.entrants import ACCOUNTS, Entrant
+from mooring.entry.kubeconfigs import oidc_kubeconfig, token_kubeconfig
+from mooring.entry.opening import NamespaceMissing, NotOurs, Unsettled, make, mend
+from mooring.entry.renewing import GRACE
+from mooring.entry.tokens import Issued, issue, retire, retire_all_but
+from mooring.kube import Client, KubeError, ObjectKey, key_of
+from mooring.kube.errors import BadRequest, Invalid, InvalidName, NotFound
+from mooring.providers.sdk.asking import ProviderFailed
+from mooring.providers.sdk.granting.plan import Open, address_of, lifetime_of
+from mooring.providers.sdk.granting.reasons import Answered, Reason
+from mooring.providers.sdk.granting.records import Record
+from mooring.providers.sdk.granting.targets import Targets
+from mooring.providers.sdk.provider import Refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """A request, and where it leads."""
+
+    request: AccessRequest
+    cluster: Cluster
+    profile: ClusterProfile
+
+    @property
+    def key(self) -> ObjectKey:
+        return key_of(self.request)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What there is to be written down; without a kubeconfig, the one that is there stays right."""
+
+    record: Record
+    kubeconfig: dict[str, Any] | None
+
+
+class Maker:
+    """Does in clusters what was decided."""
+
+    def __init__(self, targets: Targets, provider: str) -> None:
+        self._targets = targets
+        self._provider = provider
+
+    async def open(self, step: Open, visit: Visit, door: Door, record: Record | None, *, now: float) -> Made:
+        """The door as it should be, and a token if one is needed."""
+        async with self._entered(visit) as target:
+            if step.fresh or step.mend:
+                await _put(target, door, fresh=step.fresh)
+            if step.mend and door.account:
+                # Whoever was here before us may have been stopped after a token was issued and before it was recorded.
+                await retire_all_but(target, ACCOUNTS, door.entrant, _recorded_issues(record))
+            issued = None
+            if step.issue:
+                issued = await _issued(target, door, lifetime=lifetime_of(visit.request), now=now)
+            new = _record(visit, door, record, issued, server=target.connection.server, now=now)
+            return Made(record=new, kubeconfig=self._kubeconfig(visit, new, issued, target.connection.ca))
+
+    async def retire(self, visit: Visit, name: str) -> None:
+        async with self._entered(visit) as target:
+            await retire(target, ACCOUNTS, name)
+
+    async def close(self, visit: Visit, entrant: Entrant) -> None:
+        async with self._entered(visit) as target:
+            await close(target, entrant)
+
+    @contextlib.asynccontextmanager
+    async def _entered(self, visit: Visit) -> AsyncIterator[Client]:
+        """A client in the cluster; what goes wrong there is told in words for the requester."""
+        try:
+            async with self._targets.entered(visit.cluster, visit.profile) as target:
+                yield target
+        except (Refused, ProviderFailed) as error:
+            raise Answered(Reason.CANNOT_ENTER, f"The cluster cannot be entered: {error}") from None
+        except (Invalid, InvalidName, BadRequest) as error:
+            raise Answered(Reason.REFUSED, f"The cluster refuses what is asked for: {error}", final=True) from None
+        except (KubeError, Unsettled) as error:
+            raise Answered(Reason.CANNOT_ENTER, f"The cluster did not do it, and is asked again: {error}") from None
+
+    def _kubeconfig(
+        self, visit: Visit, record: Record, issued: Issued | None, ca: bytes | None
+    ) -> dict[str, Any] | None:
+        wish, cluster = visit.request.spec.oidc, visit.cluster.metadata
+        if issued is not None:
+            return token_kubeconfig(server=record.server, ca=ca, user=self._provider, token=issued.token)
+        if wish is None:
+            return None
+        context = f"{cluster.namespace}--{cluster.name}--{wish.name}"
+        return oidc_kubeconfig(server=record.server, ca=ca, wish=wish, context=context)
+
+
+async def _put(target: Client, door: Door, *, fresh: bool) -> None:
+    try:
+        if fresh:
+            await make(target, door)
+        else:
+            await mend(target, door)
+    except NotOurs as error:
+        raise Answered(Reason.NOT_OURS, str(error)) from None
+    except NamespaceMissing as error:
+        raise Answered(Reason.NAMESPACE_MISSING, str(error)) from None
+
+
+async def _issued(target: Client, door: Door, *, lifetime: float, now: float) -> Issued:
+    try:
+        return await issue(target, door, accounts=ACCOUNTS, lifetime=lifetime, now=now)
+    except NotFound:
+        # The account is gone, or even its namespace: somebody's hand.
+        await _put(target, door, fresh=False)
+        return await issue(target, door, accounts=ACCOUNTS, lifetime=lifetime, now=now)
+
+
+def _recorded_issues(record: Record | None) -> list[str]:
+    return [] if record is None else [one for one in (record.issue, record.retiring) if one]
+
+
+def _record(visit: Visit, door: Door, old: Record | None, issued: Issued | None, *, server: str, now: float) -> Record:
+    new = msgspec.structs.replace(
+        old or Record(door="", server=""),
+        door=door.fingerprint,
+        server=address_of(visit.cluster, server),
+        generation=visit.request.metadata.generation,
+    )
+    if issued is None:
+        return new
+    before = old.issue if old is not None else ""
+    return msgspec.structs.replace(
+        new,
+        issue=issued.issue,
+        created=issued.created,
+        expires=issued.expires,
+        retiring=before,
+        retire_at=min(now + GRACE, old.expires) if old is not None and before else 0.0,
+    )

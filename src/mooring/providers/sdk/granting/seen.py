@@ -1,0 +1,84 @@
+"""What a provider sees of access: requests, the Secrets that it has written, and who holds which cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from mooring.api.access import AccessRequest
+from mooring.api.claims import claims_on
+from mooring.api.clusters import Cluster
+from mooring.api.marks import PROVIDER_LABEL
+from mooring.api.requests import ClusterRequest
+from mooring.entry.entrants import ENTRANT_LABEL
+from mooring.entry.policies import cluster_named
+from mooring.kube import Bare, ObjectKey, metadata_of, typed, untyped
+from mooring.kube.errors import NotFound
+from mooring.providers.sdk.seen import Seen
+from mooring.runtime import Manager, Store
+
+_PLAIN: Final = untyped(plural="secrets", kind="Secret")
+# What is written to them is ours; what comes back of it is looked at no further than the metadata.
+SECRETS: Final = replace(metadata_of(_PLAIN), metadata_only=False)
+_NAMESPACES: Final = untyped(plural="namespaces", kind="Namespace", namespaced=False)
+_OLDEST: Final = "kube-system"  # the namespace that is as old as its cluster: its uid tells clusters apart
+
+
+class AccessSeen:
+    """Made once for each instance."""
+
+    def __init__(self, manager: Manager, sdk: Seen) -> None:
+        self.sdk = sdk
+        self.clusters = sdk.clusters
+        self._client = manager.client
+        self._installation = ""
+        # All of them: one whose labels somebody took away may still have something of ours in a cluster.
+        self.requests: Store[AccessRequest] = manager.store(
+            typed(AccessRequest), indexes={"cluster": by_cluster, "uid": by_uid}
+        )
+        selector = f"{PROVIDER_LABEL}={sdk.name},{ENTRANT_LABEL}"
+        self.secrets: Store[Bare] = manager.store(metadata_of(_PLAIN), label_selector=selector)
+
+    async def installation(self) -> str:
+        """Which platform this is."""
+        if not self._installation:
+            self._installation = str((await self._client.get(_NAMESPACES, _OLDEST))["metadata"]["uid"])
+        return self._installation
+
+    def by_cluster(self, cluster: ObjectKey) -> list[AccessRequest]:
+        return self.requests.by("cluster", cluster)
+
+    def of_uid(self, uid: str) -> list[AccessRequest]:
+        return self.requests.by("uid", uid)
+
+    async def holds(self, request: ObjectKey | None, cluster: Cluster) -> bool | None:
+        """Whether a ClusterRequest holds the cluster, where the cluster does not say whose its claims are.
+
+        None if all claims are signed: then the cluster itself tells.
+        """
+        unsigned = {claim.uid for claim in claims_on(cluster.metadata) if not claim.signed}
+        if request is None or not unsigned:
+            return None
+        try:
+            found = await self._client.get(typed(ClusterRequest), request.name, namespace=request.namespace)
+        except NotFound:
+            return False
+        return found.metadata.uid in unsigned
+
+    async def is_gone(self, cluster: ObjectKey, uid: str = "") -> bool:
+        """Whether there is no such Cluster any more. Absence in a store is no evidence."""
+        try:
+            found = await self._client.get(typed(Cluster), cluster.name, namespace=cluster.namespace)
+        except NotFound:
+            return True
+        return bool(uid) and found.metadata.uid != uid
+
+
+def by_cluster(request: AccessRequest) -> Iterable[ObjectKey]:
+    named = cluster_named(request)
+    return () if named is None else (named,)
+
+
+def by_uid(request: AccessRequest) -> Iterable[str]:
+    return (request.metadata.uid,)
