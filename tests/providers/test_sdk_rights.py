@@ -49,7 +49,7 @@ async def test_a_provider_lives_with_its_rights(world):
         await world.gone(ToyConfig, "box")
         assert await world.get(ClusterProfile, "test.toys.box") is None
     async with Client(connection) as client:
-        for kind in (SECRETS, ROLES):
+        for kind in (SERVICE_ACCOUNTS, ROLES):
             with pytest.raises(Forbidden):
                 await client.list(kind)
 

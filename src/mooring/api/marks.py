@@ -25,7 +25,7 @@ WARM_LABEL: Final = "mooring.dev/warm"
 # On profiles: the variant of the configuration that they stand for. A name that was shortened does not tell it.
 VARIANT_ANNOTATION: Final = "mooring.dev/variant"
 
-# On access requests: who created them or last changed what they ask for, as JSON. The server writes it, and nobody else.
+# On access requests: who created them or last changed their spec, as JSON. The server writes it, and nobody else.
 CREATOR_ANNOTATION: Final = "mooring.dev/creator"
 
 # Labels and annotations that begin so are copied from a request to a cluster of its own.

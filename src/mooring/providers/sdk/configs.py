@@ -13,6 +13,7 @@ import msgspec
 
 from mooring.api.conditions import Conditions
 from mooring.api.kinds import Kind, Part
+from mooring.api.policies import AccessRules
 from mooring.api.references import LocalReference
 from mooring.api.schema import About, Rule, about
 from mooring.kube import Object, Resource, untyped
@@ -33,6 +34,9 @@ class ConfigSpec(Part, frozen=True, kw_only=True):
     provider_ref: Annotated[
         LocalReference, about("The ClusterProvider that this is meant for; others leave it alone. Immutable.")
     ]
+    access: Annotated[
+        AccessRules | None, about("Who may enter clusters of this configuration. Absent: requests in their namespaces.")
+    ] = None
 
 
 class ConfigStatus(Part, frozen=True, kw_only=True):
@@ -56,6 +60,16 @@ def provider_named_by(config: Object) -> str:
     reference = spec.get("providerRef") if isinstance(spec, dict) else None
     name: Any = reference.get("name") if isinstance(reference, dict) else None
     return name if isinstance(name, str) else ""
+
+
+def access_rules_in(config: Object) -> AccessRules | None:
+    """Who may enter, as a configuration says."""
+    spec = config.get("spec")
+    rules = spec.get("access") if isinstance(spec, dict) else None
+    try:
+        return None if rules is None else msgspec.convert(rules, AccessRules)
+    except msgspec.MsgspecError as error:
+        raise Refused(f"spec.access: {_in_words(error)}.", reason=INVALID) from error
 
 
 def read_as(kind: type[K], thing: Object) -> K:

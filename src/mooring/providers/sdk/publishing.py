@@ -14,14 +14,21 @@ import msgspec
 from mooring.api.clusters import Cluster, ClusterProfile, ClusterProfileSpec, SupportedVersion
 from mooring.api.conditions import READY, Condition, Truth, found, with_condition
 from mooring.api.kinds import Metadata, as_document
-from mooring.api.marks import ENVIRONMENT_LABEL, OPERATION_ANNOTATION, OPERATION_RECONCILE, VARIANT_ANNOTATION
+from mooring.api.marks import (
+    ENVIRONMENT_LABEL,
+    MANAGED_BY_LABEL,
+    MANAGED_BY_MOORING,
+    OPERATION_ANNOTATION,
+    OPERATION_RECONCILE,
+    VARIANT_ANNOTATION,
+)
 from mooring.api.references import LocalReference
 from mooring.api.traits import SupportedTrait
 from mooring.api.versions import is_full
 from mooring.kube import Object, ObjectKey, key_of, metadata_of, typed
 from mooring.kube.errors import AlreadyExists, Conflict, Invalid, NotFound
 from mooring.providers.sdk.asking import ProviderFailed, asked
-from mooring.providers.sdk.configs import ConfigStatus, plain_resource, read_as
+from mooring.providers.sdk.configs import ConfigStatus, access_rules_in, plain_resource, read_as
 from mooring.providers.sdk.naming import config_finalizer, is_name, profile_name
 from mooring.providers.sdk.provider import Offer, Refused
 from mooring.providers.sdk.scrubbing import scrubbed
@@ -32,7 +39,7 @@ from mooring.runtime.predicates import is_deleting, operation_of
 
 PUBLISHED, NAME_TAKEN, FAILED, BAD_OFFER = "Published", "ProfileNameTaken", "ProviderFailed", "OfferInvalid"
 
-Looks = tuple[ClusterProfileSpec, str | None, str | None]
+Looks = tuple[ClusterProfileSpec, tuple[str | None, ...], str | None]
 
 
 class Publisher:
@@ -97,23 +104,25 @@ class Publisher:
             _refuse("Nothing can be had with this configuration: the provider offers no profile.")
         for offer in offers:
             _check(offer)
-        profiles = {one.metadata.name: one for one in (self._profile(name, offer) for offer in offers)}
+        profiles = {one.metadata.name: one for one in (self._profile(config, offer) for offer in offers)}
         if len(profiles) < len(offers):
             _refuse("The provider offers two profiles of the same variant.")
         return list(profiles.values())
 
-    def _profile(self, config: str, offer: Offer) -> ClusterProfile:
-        seen = self._seen
-        name = profile_name(environment=seen.environment, provider=seen.name, config=config, variant=offer.variant)
+    def _profile(self, config: Object, offer: Offer) -> ClusterProfile:
+        seen, config_name = self._seen, key_of(config).name
+        parts = {"environment": seen.environment, "provider": seen.name, "config": config_name}
+        name = profile_name(**parts, variant=offer.variant)
         spec = ClusterProfileSpec(
             provider_ref=LocalReference(name=seen.name),
-            provider_config_ref=LocalReference(name=config),
+            provider_config_ref=LocalReference(name=config_name),
             supported_versions=tuple(_version(one) for one in offer.versions),
             supported_traits=tuple(SupportedTrait(trait=one) for one in offer.traits),
             max_clusters=offer.max_clusters,
+            access=access_rules_in(config),
         )
         notes = {VARIANT_ANNOTATION: offer.variant} if offer.variant else {}
-        labels = {ENVIRONMENT_LABEL: seen.environment}
+        labels = {ENVIRONMENT_LABEL: seen.environment, MANAGED_BY_LABEL: MANAGED_BY_MOORING}
         return ClusterProfile(metadata=Metadata(name=name, labels=labels, annotations=notes), spec=spec)
 
     async def _put(self, config: Object, wanted: ClusterProfile) -> str:
@@ -233,7 +242,8 @@ class Publisher:
 def looks_of(profile: ClusterProfile) -> Looks:
     """The part of a profile that is ours."""
     metadata = profile.metadata
-    return profile.spec, metadata.labels.get(ENVIRONMENT_LABEL), metadata.annotations.get(VARIANT_ANNOTATION)
+    marks = tuple(metadata.labels.get(name) for name in (ENVIRONMENT_LABEL, MANAGED_BY_LABEL))
+    return profile.spec, marks, metadata.annotations.get(VARIANT_ANNOTATION)
 
 
 def _check(offer: Offer) -> None:
