@@ -4,6 +4,7 @@
     mooring.lock .pid   who keeps it running (``mooring up``); .log if that one is detached
     etcd/               data, certificates, ports, lock, pid and log files
     clusters/<id>/      the same for each control plane; the platform is one of them
+    providers/<name>/   the same for each provider that runs as a program of its own, with its kubeconfigs
     kubeconfig          only after somebody asked for it
 
 All state is in this directory. The processes outlive whoever started them; :meth:`Landscape.start` finds them again.
@@ -18,6 +19,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -35,6 +37,8 @@ from mooring.controlplane.processes import Child, Program, program_of
 # Long enough for a week of work, short enough that a forgotten copy is worth little.
 KUBECONFIG_LIFETIME = datetime.timedelta(days=7)
 _STOPPING = 60.0
+# What a provider's program is run for, and what its two processes are called.
+INIT, RUN = "init", "run"
 _FILES = ("kubeconfig", "landscape.json", "mooring.pid")  # and their drafts, whose writer was killed
 
 
@@ -91,6 +95,15 @@ class Landscape:
         )
         return ControlPlane(self.directory / "clusters" / identity, identity, executables or own, self.etcd)
 
+    def provider_directory(self, name: str) -> Path:
+        """Where the processes of a provider live that has a program of its own."""
+        return self._providers / name
+
+    @property
+    def provider_names(self) -> list[str]:
+        """The providers that have such a directory, be their processes alive or not."""
+        return sorted(path.name for path in self._providers.glob("*") if path.is_dir())
+
     @property
     def context(self) -> str:
         """The name of its context in a kubeconfig."""
@@ -108,6 +121,10 @@ class Landscape:
     @property
     def _birth_file(self) -> Path:
         return self.directory / "landscape.json"
+
+    @property
+    def _providers(self) -> Path:
+        return self.directory / "providers"
 
     @property
     def _bin(self) -> Path:
@@ -170,11 +187,20 @@ class Landscape:
     async def stop(self) -> None:
         """Stop all processes of this landscape, whoever started them; the data stays."""
         if self.directory.exists():
-            ends = await asyncio.gather(*(plane.stop() for plane in self._planes()), return_exceptions=True)
+            # Providers first: what they have begun, they can still tell the platform.
+            providers = (self.stop_provider(name) for name in self.provider_names)
+            ends = await asyncio.gather(*providers, return_exceptions=True)
+            ends += await asyncio.gather(*(plane.stop() for plane in self._planes()), return_exceptions=True)
             await self._etcd_keeper.stop()
             if failures := [end for end in ends if isinstance(end, BaseException)]:
                 raise BaseExceptionGroup("not everything could be stopped", failures)
         self.etcd.close()
+
+    async def stop_provider(self, name: str) -> None:
+        """Stop the processes of one provider, whoever started them."""
+        directory = self.provider_directory(name)
+        for command in (RUN, INIT):
+            await Keeper(command, directory, partial(program_of, directory, command)).stop()
 
     def release(self) -> None:
         """Let go of the processes, which live on."""
@@ -189,13 +215,13 @@ class Landscape:
         Data are moved out of the way before anything is deleted, so that a landscape is there or not there, but
         never half; the lock goes last, so that nobody begins a new one in the middle of it.
         """
-        data = (self.directory / "clusters", self.etcd.directory, self._birth_file)
+        trees = (self.directory / "clusters", self._providers, self.etcd.directory)
         with contextlib.suppress(StateError):  # a full disk may not take another directory: then at once
             private_directory(self._bin)
-            for path in data:
+            for path in (*trees, self._birth_file):
                 with contextlib.suppress(FileNotFoundError):
                     path.rename(self._bin / f"{path.name}.{time.monotonic_ns()}")
-        for path in (self._bin, *data[:2]):
+        for path in (self._bin, *trees):
             remove_tree(path)
         ours = (*_FILES, *(f".{name}.*" for name in _FILES), self.keeper.log.name, self.keeper.lock_file.name)
         for path in (path for pattern in ours for path in self.directory.glob(pattern)):
@@ -208,13 +234,16 @@ class Landscape:
             ) from error
 
     def traces(self) -> dict[str, Program]:
-        """Everything that may be running here, by name; behind its id, if it is not the platform's."""
+        """Everything that may be running here, by name; behind whose it is, if it is not the platform's."""
         found = {"etcd": program_of(self.etcd.directory, "etcd")}
         if self._platform is not None:
             found |= {program.name: program for program in self._platform.traces()}
         for plane in self._planes():
             if plane is not self._platform:
                 found |= {f"{plane.identity}/{program.name}": program for program in plane.traces()}
+        for name in self.provider_names:
+            for command in (INIT, RUN):
+                found[f"{name}/{command}"] = program_of(self.provider_directory(name), command)
         return found
 
     def _planes(self) -> list[ControlPlane]:

@@ -6,6 +6,7 @@ Names are those that upstream's providers give, so that either side recognises t
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -13,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from mooring.api.access import OidcAccess, TokenAccess
-from mooring.api.rbac import Permission, RoleKind, RoleReference, Subject
+from mooring.api.rbac import Permission, PolicyRule, RoleKind, RoleReference, Subject
 from mooring.entry.entrants import ACCOUNTS, Entrant
 
 Document = dict[str, Any]
@@ -21,6 +22,9 @@ Document = dict[str, Any]
 RBAC: Final = "rbac.authorization.k8s.io"
 # A user or group that begins so is meant as it is, without the prefix of its identity provider.
 _VERBATIM: Final = "::"
+# As the schema of requests has it: of roles that are made, and of those that are only referred to.
+_LONGEST_NAME, _LONGEST_REFERENCE = 253, 1024
+_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 class Unfit(Exception):
@@ -45,7 +49,7 @@ class Door:
 
 def token_door(entrant: Entrant, wish: TokenAccess, *, accounts: str = ACCOUNTS) -> Door:
     """A service account with the roles that are asked for."""
-    _check(wish.permissions, "spec.token.permissions")
+    _check(entrant, wish.permissions, "spec.token.permissions")
     subject = {"kind": "ServiceAccount", "name": entrant.hash, "namespace": accounts}
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": entrant.metadata(entrant.hash, accounts)}
     roles: list[Document] = []
@@ -59,13 +63,14 @@ def token_door(entrant: Entrant, wish: TokenAccess, *, accounts: str = ACCOUNTS)
         where = _namespace(role, f"spec.token.roleRefs[{number}]")
         name = f"openmcp:roleref:{entrant.hash}:{number}"
         bindings.append(_binding(entrant, name, where, _role_ref(role.kind, role.name), [subject]))
-    namespaces = {accounts: True} | _namespaces(wish.permissions, wish.role_refs)
+    # Whoever else refers to the accounts' namespace has no say in whether it is made.
+    namespaces = _namespaces(wish.permissions, wish.role_refs) | {accounts: True}
     return Door(entrant=entrant, objects=(account, *roles, *bindings), namespaces=namespaces, account=str(entrant.hash))
 
 
 def oidc_door(entrant: Entrant, wish: OidcAccess) -> Door:
     """The roles that are asked for, bound to users and groups of an identity provider."""
-    _check(wish.roles, "spec.oidc.roles")
+    _check(entrant, wish.roles, "spec.oidc.roles")
     roles = [
         _role(entrant, role.name or f"openmcp:permission:{entrant.hash}:{number}", role)
         for number, role in enumerate(wish.roles)
@@ -91,7 +96,10 @@ def _prefix(given: str | None, name: str) -> str:
 
 def _oidc_bindings(entrant: Entrant, wish: OidcAccess) -> Iterator[Document]:
     for number, bound in enumerate(wish.role_bindings):
-        subjects = [_subject(subject, wish, f"spec.oidc.roleBindings[{number}]") for subject in bound.subjects]
+        subjects = [
+            _subject(subject, wish, f"spec.oidc.roleBindings[{number}].subjects[{place}]")
+            for place, subject in enumerate(bound.subjects)
+        ]
         for position, role in enumerate(bound.role_refs):
             where = _namespace(role, f"spec.oidc.roleBindings[{number}].roleRefs[{position}]")
             name = f"openmcp:{entrant.hash}:{number}:{position}"
@@ -100,12 +108,14 @@ def _oidc_bindings(entrant: Entrant, wish: OidcAccess) -> Iterator[Document]:
 
 def _subject(subject: Subject, wish: OidcAccess, where: str) -> Document:
     prefixes = {"User": username_prefix(wish), "Group": groups_prefix(wish)}
+    if not subject.name.removeprefix(_VERBATIM):
+        raise Unfit(f"{where}.name is empty; say who is meant.")
     if subject.kind == "ServiceAccount":
         if not subject.namespace:
-            raise Unfit(f"{where}.subjects: the ServiceAccount {subject.name!r} needs a namespace.")
+            raise Unfit(f"{where}.namespace is missing: the ServiceAccount {subject.name!r} is in some; say which.")
         return {"kind": subject.kind, "name": subject.name, "namespace": subject.namespace}
     if subject.kind not in prefixes:
-        raise Unfit(f"{where}.subjects: the kind {subject.kind!r} is none of User, Group and ServiceAccount.")
+        raise Unfit(f"{where}.kind is {subject.kind!r}, which is none of User, Group and ServiceAccount.")
     name = prefixes[subject.kind] + subject.name
     if subject.name.startswith(_VERBATIM):
         name = subject.name.removeprefix(_VERBATIM)
@@ -118,7 +128,9 @@ def _role(entrant: Entrant, name: str, permission: Permission) -> Document:
         "apiVersion": f"{RBAC}/v1",
         "kind": kind.value,
         "metadata": entrant.metadata(name, permission.namespace),
-        "rules": [msgspec.to_builtins(rule) for rule in permission.rules],
+        "rules": [
+            {name: list(words) for name, words in msgspec.to_builtins(rule).items()} for rule in permission.rules
+        ],
     }
 
 
@@ -138,6 +150,8 @@ def _binding(entrant: Entrant, name: str, namespace: str, role: Document, subjec
 
 def _namespace(role: RoleReference, where: str) -> str:
     """Where a role is bound: a ClusterRole with a namespace only there, which is less than everywhere."""
+    _check_name(role.name, f"{where}.name", longest=_LONGEST_REFERENCE)
+    _check_namespace(role.namespace, f"{where}.namespace")
     if role.kind is RoleKind.ROLE and not role.namespace:
         raise Unfit(f"{where}.namespace is missing: the Role {role.name!r} is in some namespace; say which.")
     return role.namespace
@@ -152,16 +166,57 @@ def _namespaces(permissions: Iterable[Permission], references: Iterable[RoleRefe
     return found
 
 
-def _check(permissions: Sequence[Permission], where: str) -> None:
-    """What the cluster would refuse, or take for something else than was meant."""
+def _check(entrant: Entrant, permissions: Sequence[Permission], where: str) -> None:
+    """What the cluster would refuse when half of the door is made, or take for something else than was meant."""
     seen: dict[tuple[str, str], int] = {}
+    ours = re.compile(rf"openmcp:((permission|roleref):)?{entrant.hash}:")
     for number, one in enumerate(permissions):
+        _check_namespace(one.namespace, f"{where}[{number}].namespace")
         for position, rule in enumerate(one.rules):
-            if one.namespace and rule.non_resource_urls:
-                raise Unfit(
-                    f"{where}[{number}].rules[{position}].nonResourceURLs holds in the whole cluster, and this "
-                    f"permission is for the namespace {one.namespace!r}; put it into a permission without a namespace."
-                )
+            _check_rule(rule, one.namespace, f"{where}[{number}].rules[{position}]")
+        if not one.name:
+            continue
+        _check_name(one.name, f"{where}[{number}].name")
+        if ours.match(one.name):
+            raise Unfit(f"{where}[{number}].name is {one.name!r}, which is for roles without a name; leave it out.")
         before = seen.setdefault((one.namespace, one.name), number)
-        if one.name and before != number:
+        if before != number:
             raise Unfit(f"{where}[{number}].name is {one.name!r}, as is that of {where}[{before}]; name one otherwise.")
+
+
+def _check_rule(rule: PolicyRule, namespace: str, where: str) -> None:
+    """As servers judge rules; but here the field is one of the request."""
+    of_resources = {"apiGroups": rule.api_groups, "resources": rule.resources}
+    if not rule.verbs:
+        raise Unfit(f"{where}.verbs is empty; say what may be done.")
+    if rule.non_resource_urls and namespace:
+        raise Unfit(
+            f"{where}.nonResourceURLs holds in the whole cluster, and this permission is for the namespace "
+            f"{namespace!r}; put it into a permission without a namespace."
+        )
+    if rule.non_resource_urls and any((*of_resources.values(), rule.resource_names)):
+        raise Unfit(f"{where}.nonResourceURLs stands together with resources; make two rules of it.")
+    for field_name, words in of_resources.items():
+        if not (words or rule.non_resource_urls):
+            raise Unfit(f"{where}.{field_name} is empty; say what the verbs may be done to.")
+
+
+def _check_name(name: str, where: str, *, longest: int = _LONGEST_NAME) -> None:
+    """RBAC's names may hold nearly everything, but they are one step of a path."""
+    if name in ("", ".", "..") or "/" in name or "%" in name or len(name) > longest:
+        raise Unfit(
+            f"{where} is {_shown(name)}, which is no name: it may not be empty, '.' or '..', hold '/' or '%', or be "
+            f"longer than {longest} characters."
+        )
+
+
+def _check_namespace(namespace: str, where: str) -> None:
+    if namespace and not _NAMESPACE.fullmatch(namespace):
+        raise Unfit(
+            f"{where} is {_shown(namespace)}, which is no namespace: those have 1 to 63 lower-case letters, digits and "
+            f"'-', and neither begin nor end with '-'."
+        )
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 80 else f"{text[:80]}…")

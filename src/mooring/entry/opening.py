@@ -9,17 +9,21 @@ An object of the same name that does not carry the entrant's marks is never take
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
-from typing import Any, Final, TypeVar
+import itertools
+from collections.abc import Awaitable, Iterable, Mapping
+from typing import Final, TypeVar
 
 from mooring.entry.doors import Document, Door
 from mooring.entry.entrants import Entrant
 from mooring.entry.resources import NAMESPACES, PARTS
-from mooring.kube import Client, Object, ObjectKey, key_of
+from mooring.kube import Client, Object, ObjectKey, Resource, key_of
 from mooring.kube.errors import AlreadyExists, Conflict, NotFound
 
-# What makes an object what it is; the rest is the server's.
-_CONTENTS: Final = ("rules", "roleRef", "subjects")
+# What makes an object what it is; the rest is the server's. An aggregationRule would fill a role with others' rights.
+_CONTENTS: Final = ("rules", "aggregationRule", "roleRef", "subjects")
+_BINDINGS: Final = ("ClusterRoleBinding", "RoleBinding")
+# How often an object is looked at again that somebody else changes at the same time.
+_TRIES: Final = 4
 
 T = TypeVar("T")
 
@@ -34,6 +38,10 @@ class NamespaceMissing(Exception):
     """A namespace is not in the cluster, and must not be made."""
 
 
+class Unsettled(Exception):
+    """Something of ours is just being removed, or changed by somebody else; it will be different in a moment."""
+
+
 async def together(*deeds: Awaitable[T]) -> list[T]:
     """Do them at once; what went wrong is raised when none of them is under way any more."""
     ends = await asyncio.gather(*deeds, return_exceptions=True)
@@ -45,21 +53,26 @@ async def together(*deeds: Awaitable[T]) -> list[T]:
 
 async def make(client: Client, door: Door) -> None:
     """Make a door that was never made. What is there all the same, because we were stopped, is found and put right."""
-    account = [one for one in door.objects if one["kind"] == "ServiceAccount"]
-    rest = [one for one in door.objects if one["kind"] != "ServiceAccount"]
-    # The account first: a binding to nobody does no harm, but a door that cannot be opened is told from a whole one.
-    for stage in (account, rest):
-        await together(*(_ensure(client, door, one) for one in stage))
+    await _bring(client, door, door.objects, seen={})
 
 
 async def mend(client: Client, door: Door) -> bool:
-    """Bring a door that may be there to where it should be; tells whether anything was written."""
+    """Bring a door that may be there to where it should be; tells whether anything was written.
+
+    Whatever else goes wrong: rights that were withdrawn end.
+    """
     there = await parts_of(client, door.entrant)
     wanted = {_part(one): one for one in door.objects}
-    wrong = [one for part, one in wanted.items() if not (part in there and _is_so(there[part], one))]
-    await together(*(_ensure(client, door, one) for one in wrong))
-    leftovers = [part for part in there if part not in wanted]
-    await remove(client, {part: there[part] for part in leftovers})
+    wrong = {part: one for part, one in wanted.items() if not (part in there and _is_so(there[part], one))}
+    leftovers = {part: one for part, one in there.items() if part not in wanted}
+    try:
+        await _bring(client, door, wrong.values(), seen=there)
+    except Exception:
+        await remove(
+            client, leftovers | {part: there[part] for part in wrong if part in there and part[0] in _BINDINGS}
+        )
+        raise
+    await remove(client, leftovers)
     return bool(wrong or leftovers)
 
 
@@ -71,46 +84,87 @@ async def parts_of(client: Client, entrant: Entrant) -> dict[Part, Object]:
 
 
 async def remove(client: Client, parts: Mapping[Part, Object]) -> None:
-    """Delete these very objects, in the order in which rights end first."""
+    """Delete these very objects, in the order in which rights end first. Unsettled if one of them is not gone."""
+    left: list[str] = []
     for kind, resource in PARTS.items():
-        await together(*(_delete(client, resource, key, one) for (of, key), one in parts.items() if of == kind))
+        keys = {key: one for (of, key), one in parts.items() if of == kind}
+        gone = await together(*(_delete(client, resource, key, one) for key, one in keys.items()))
+        left += [f"{kind} {str(key)!r}" for key, is_gone in zip(keys, gone, strict=True) if not is_gone]
+    if left:
+        raise Unsettled(f"Deleted, but not gone yet, or made anew by somebody: {', '.join(left)}; see its finalizers.")
 
 
-async def _delete(client: Client, resource: Any, key: ObjectKey, one: Object) -> None:
+async def _delete(client: Client, resource: Resource[Object], key: ObjectKey, one: Object) -> bool:
+    """Whether it is gone. Another one that has come in its place was not looked at, and stays."""
     try:
-        await client.delete(resource, key.name, namespace=key.namespace or None, uid=one["metadata"]["uid"])
-    except (NotFound, Conflict):
-        return  # it is gone, or another one has come in its place, which was not looked at
+        held = await client.delete(resource, key.name, namespace=key.namespace or None, uid=one["metadata"]["uid"])
+    except NotFound:
+        return True
+    except Conflict:
+        return False
+    return held is None
 
 
-async def _ensure(client: Client, door: Door, document: Document) -> None:
+async def _bring(client: Client, door: Door, documents: Iterable[Document], *, seen: Mapping[Part, Object]) -> None:
+    """Accounts and roles, then bindings: those are never made to an account that turned out to be another's, and
+    servers look a role up before somebody who is not all-powerful may bind it."""
+    ordered = sorted(documents, key=lambda one: one["kind"] in _BINDINGS)
+    for _, stage in itertools.groupby(ordered, key=lambda one: one["kind"] in _BINDINGS):
+        await together(*(_ensure(client, door, one, seen.get(_part(one))) for one in stage))
+
+
+async def _ensure(client: Client, door: Door, document: Document, seen: Object | None) -> None:
+    """See to it that an object is as wanted, from what was seen of it."""
     resource, key = PARTS[document["kind"]], key_of(document)
-    try:
-        await _create(client, door, document)
-    except AlreadyExists:
-        stored = await client.get(resource, key.name, namespace=key.namespace or None)
-        if not door.entrant.owns(stored):
-            raise NotOurs(_told(document, key)) from None
-        if _is_so(stored, document):
+    for _ in range(_TRIES):
+        if seen is None and await _create(client, door, document):
             return
-        if stored.get("roleRef") != document.get("roleRef"):
-            # What a binding is bound to cannot be changed.
-            await _delete(client, resource, key, stored)
-            await _create(client, door, document)
-            return
-        metadata = {**stored["metadata"], **{name: document["metadata"][name] for name in ("labels", "annotations")}}
-        await client.replace(resource, {**stored, **document, "metadata": metadata})
+        try:
+            if seen is None:
+                seen = await client.get(resource, key.name, namespace=key.namespace or None)
+            if await _put_right(client, door, seen, document):
+                return
+        except (NotFound, Conflict):
+            pass  # somebody removed or changed it between two of our calls
+        seen = None
+    raise Unsettled(f"Somebody else is changing {_named(document)}, again and again.")
 
 
-async def _create(client: Client, door: Door, document: Document) -> None:
+async def _put_right(client: Client, door: Door, stored: Object, document: Document) -> bool:
+    """Whether it is as wanted now. If not, it is out of the way, and can be created."""
+    resource = PARTS[document["kind"]]
+    if not door.entrant.owns(stored):
+        raise NotOurs(
+            f"The cluster has {_named(document)} already, which was not made for this request; "
+            f"ask for another name, or none."
+        )
+    if stored["metadata"].get("deletionTimestamp"):
+        raise Unsettled(f"The cluster is deleting {_named(document)}, and it must be gone first; see its finalizers.")
+    if _is_so(stored, document):
+        return True
+    if stored.get("roleRef") != document.get("roleRef"):
+        # What a binding is bound to cannot be changed.
+        await _delete(client, resource, key_of(document), stored)
+        return False
+    metadata = {**stored["metadata"], **{name: document["metadata"][name] for name in ("labels", "annotations")}}
+    await client.replace(resource, {**document, "metadata": metadata})
+    return True
+
+
+async def _create(client: Client, door: Door, document: Document) -> bool:
+    """Whether there was none."""
     resource, namespace = PARTS[document["kind"]], key_of(document).namespace
     try:
-        await client.create(resource, document)
-    except NotFound:
-        if not namespace:
-            raise
-        await _make_namespace(client, door, namespace)
-        await client.create(resource, document)
+        try:
+            await client.create(resource, document)
+        except NotFound as error:
+            if error.details.get("kind") != "namespaces":
+                raise  # such as of the role, which servers look up for those who may not bind every one
+            await _make_namespace(client, door, namespace)
+            await client.create(resource, document)
+    except AlreadyExists:
+        return False
+    return True
 
 
 async def _make_namespace(client: Client, door: Door, name: str) -> None:
@@ -126,17 +180,15 @@ async def _make_namespace(client: Client, door: Door, name: str) -> None:
 
 
 def _is_so(stored: Object, wanted: Document) -> bool:
-    """Whether it is as wanted. Servers leave out what is empty."""
-    return all((stored.get(field) or None) == (wanted.get(field) or None) for field in _CONTENTS)
+    """Whether it is as wanted, and to stay. Servers leave out what is empty."""
+    is_kept = not stored["metadata"].get("deletionTimestamp")
+    return is_kept and all((stored.get(field) or None) == (wanted.get(field) or None) for field in _CONTENTS)
 
 
 def _part(document: Document) -> Part:
     return document["kind"], key_of(document)
 
 
-def _told(document: Document, key: ObjectKey) -> str:
-    where = f" in the namespace {key.namespace!r}" if key.namespace else ""
-    return (
-        f"The cluster has a {document['kind']} {key.name!r}{where} already, which was not made for this request; "
-        f"ask for another name, or none."
-    )
+def _named(document: Document) -> str:
+    key = key_of(document)
+    return f"the {document['kind']} {key.name!r}" + (f" in the namespace {key.namespace!r}" if key.namespace else "")

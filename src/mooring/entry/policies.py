@@ -14,6 +14,8 @@ from typing import Final
 from mooring.api.access import AccessRequest, AccessRequestSpec
 from mooring.api.claims import Claim, claims_on
 from mooring.api.clusters import Cluster, ClusterProfile, Tenancy
+from mooring.api.durations import seconds_of
+from mooring.api.marks import PROFILE_LABEL, PROVIDER_LABEL
 from mooring.api.policies import AccessPolicy, AccessRules
 from mooring.kube import ObjectKey, key_of
 
@@ -27,6 +29,10 @@ class Denial(StrEnum):
     NO_CLAIM = "RequestHasNoClaim"
     OUTSIDE_PREFIX = "OutsideOfPrefix"
     NOT_CREATORS = "CreatorMayNot"
+    CREATOR_UNKNOWN = "CreatorUnknown"
+    CREATOR_UNSUPPORTED = "CreatorPolicyUnsupported"
+    WRONG_LABEL = "WrongLabel"
+    INVALID_TTL = "InvalidTtl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +54,9 @@ def judged(request: AccessRequest, cluster: Cluster, profile: ClusterProfile, *,
     ``holds`` tells whether the ClusterRequest that is named holds the cluster, where the cluster cannot: a claim that
     another scheduler made is not signed. None: nobody has looked.
     """
+    flaw = _flaw(request, profile)
+    if flaw is not None:
+        return flaw
     rules = profile.spec.access or _USUAL
     claim = claim_for(request, cluster)
     named = claim is not None or bool(holds)
@@ -58,6 +67,11 @@ def judged(request: AccessRequest, cluster: Cluster, profile: ClusterProfile, *,
         if outside is not None:
             return Verdict(allowed=False, reason=Denial.OUTSIDE_PREFIX, message=outside)
     return Verdict(allowed=True, ask_creator=True) if rules.policy is AccessPolicy.CREATOR else _YES
+
+
+def right_labels(profile: ClusterProfile) -> dict[str, str]:
+    """The labels of a request for a cluster of this profile: who is to answer it, and as what."""
+    return {PROVIDER_LABEL: profile.spec.provider_ref.name, PROFILE_LABEL: profile.metadata.name}
 
 
 def claim_for(request: AccessRequest, cluster: Cluster) -> Claim | None:
@@ -76,6 +90,27 @@ def cluster_named(request: AccessRequest) -> ObjectKey | None:
     """The Cluster that is named, if one is."""
     reference = request.spec.cluster_ref
     return ObjectKey(reference.namespace or request.metadata.namespace, reference.name) if reference else None
+
+
+def _flaw(request: AccessRequest, profile: ClusterProfile) -> Verdict | None:
+    """What is wrong with the request itself, whatever the policy is."""
+    for label, right in right_labels(profile).items():
+        there = request.metadata.labels.get(label, right)
+        if there != right:
+            return Verdict(
+                allowed=False,
+                reason=Denial.WRONG_LABEL,
+                message=f"The label {label} is {there!r}, and for this cluster it is {right!r}: remove or correct it.",
+            )
+    ttl = request.spec.ttl
+    try:
+        passes = not ttl or seconds_of(ttl) > 0
+    except ValueError as error:
+        return Verdict(allowed=False, reason=Denial.INVALID_TTL, message=f"spec.ttl: {error}.")
+    if passes:
+        return None
+    message = f"spec.ttl is {ttl!r}; it must be longer than nothing, such as 8h."
+    return Verdict(allowed=False, reason=Denial.INVALID_TTL, message=message)
 
 
 def _is_near(request: AccessRequest, cluster: Cluster, *, named: bool) -> bool:
@@ -111,7 +146,7 @@ def _denied_as_foreign(request: AccessRequest, cluster: Cluster) -> Verdict:
 def _outside(spec: AccessRequestSpec, prefix: str) -> Iterator[str]:
     """What is asked for beyond the namespaces of the prefix, each in words with its field."""
     if not prefix:
-        yield "The cluster is shared, and only a ClusterRequest that holds it with a prefix leads in: set spec.requestRef."
+        yield "The cluster is shared, and only ClusterRequests that hold it with a prefix lead in: set spec.requestRef."
     for field, namespace in _reaches(spec):
         if not namespace:
             yield f"{field} holds in the whole cluster, which is shared; name a namespace that begins with {prefix!r}."

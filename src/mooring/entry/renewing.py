@@ -17,4 +17,4 @@ GRACE: Final = 60.0
 def renewal_due(uid: str, *, created: float, expires: float) -> float:
     """When the token of this entrant is to be replaced, in seconds since the epoch."""
     share = int.from_bytes(hashlib.sha256(uid.encode()).digest()[:4]) / 2**32
-    return created + (_EARLIEST + _WIDTH * share) * (expires - created)
+    return created + (_EARLIEST + _WIDTH * share) * max(expires - created, 0.0)

@@ -13,7 +13,7 @@ NAMESPACES: Final = untyped(plural="namespaces", kind="Namespace", namespaced=Fa
 SECRETS: Final = untyped(plural="secrets", kind="Secret")
 ACCOUNTS: Final = untyped(plural="serviceaccounts", kind="ServiceAccount")
 
-# In the order in which a door is closed: who may do something, then what, then who there is.
+# In the order in which a door is closed: who may do something, then who there is, then what could be done.
 PARTS: Final[Mapping[str, Resource[Object]]] = {
     one.kind: one
     for one in (

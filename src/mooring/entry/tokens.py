@@ -6,7 +6,7 @@ somebody who was stopped in between, and :func:`retire_all_but` removes it.
 
 from __future__ import annotations
 
-import datetime
+import contextlib
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -17,9 +17,11 @@ from mooring.entry.entrants import Entrant
 from mooring.entry.opening import together
 from mooring.entry.resources import ACCOUNTS, SECRETS
 from mooring.kube import Client
-from mooring.kube.errors import Conflict, NotFound
+from mooring.kube.errors import InvalidName, KubeError, NotFound
 
-SHORTEST: Final = 600.0  # seconds; servers issue nothing shorter
+# Seconds; servers issue nothing shorter, and nothing longer.
+SHORTEST: Final = 600.0
+LONGEST: Final = 2.0**32
 USUAL: Final = 30 * 24 * 3600.0
 
 
@@ -36,38 +38,42 @@ class Issued:
 async def issue(client: Client, door: Door, *, accounts: str, lifetime: float, now: float) -> Issued:
     """A new token for the door's account. NotFound if the account is not there.
 
-    A lifetime below what servers issue is kept by whoever retires the token in time.
+    A lifetime below what servers issue is kept by whoever retires the token in time. When it ends is told by our clock
+    from how long it was granted for: the cluster's clock may be another.
     """
     bound = await client.create(SECRETS, _bound_secret(door, accounts))
     wish = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",
         "spec": {
-            "expirationSeconds": int(max(lifetime, SHORTEST)),
+            "expirationSeconds": int(min(max(lifetime, SHORTEST), LONGEST)),
             "boundObjectRef": {"apiVersion": "v1", "kind": "Secret", **_name_and_uid(bound["metadata"])},
         },
     }
     try:
         answer = await client.create(ACCOUNTS, wish, namespace=accounts, name=door.account, subresource="token")
-    except NotFound:
-        await retire(client, accounts, bound["metadata"]["name"])
+    except KubeError:
+        # Trying again makes another; this one would only be found when leftovers are looked for.
+        with contextlib.suppress(KubeError):
+            await retire(client, accounts, bound["metadata"]["name"])
         raise
-    status = answer["status"]
-    granted = datetime.datetime.fromisoformat(status["expirationTimestamp"]).timestamp()
     return Issued(
-        token=status["token"],
+        token=answer["status"]["token"],
         issue=bound["metadata"]["name"],
         created=now,
-        expires=min(granted, now + lifetime),
+        expires=now + min(lifetime, answer["spec"]["expirationSeconds"]),
     )
 
 
-async def retire(client: Client, accounts: str, issue: str) -> None:
-    """Have the token of this issue refused, which takes the cluster as long as it remembers answers (10 s)."""
-    try:
+async def retire(client: Client, accounts: str, issue: str, *, entrant: Entrant | None = None) -> None:
+    """Have the token of this issue refused, which takes the cluster as long as it remembers answers (10 s).
+
+    With an entrant: only if the name is one of its issues'. Records are kept where the entrant may write.
+    """
+    if entrant is not None and not issue.startswith(f"{entrant.hash}-"):
+        raise InvalidName(f"{issue!r} is no issue of {entrant.key}")
+    with contextlib.suppress(NotFound):
         await client.delete(SECRETS, issue, namespace=accounts, propagation="Background", grace_period=0)
-    except (NotFound, Conflict):
-        return
 
 
 async def retire_all_but(client: Client, accounts: str, entrant: Entrant, kept: Collection[str]) -> None:

@@ -44,6 +44,9 @@ class Ground(Protocol):
     async def initialised(self, provider: ClusterProvider) -> Progress:
         """Have the init command run once for this generation of the object, and tell how that goes.
 
+        Of a provider that is being deleted and still needed, the generation is that of its spec: one that was
+        initialised is not initialised again because somebody deletes it.
+
         One that failed is told with the reason, and tried again with growing pauses.
         """
 
