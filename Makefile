@@ -6,6 +6,7 @@ BIN     := $(VENV)/bin
 READY   := $(VENV)/ready
 WORKERS ?= 3
 ARGS    ?=
+MINE    ?= mine.kubeconfig
 
 .PHONY: help up test check generate verify bench docs lock clean
 
@@ -20,8 +21,11 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
-up: $(READY) ## Start a landscape of real Kubernetes on this machine
+up: $(READY) ## Start a landscape of real Kubernetes on this machine, and get a cluster of your own in it
 	@$(BIN)/mooring up --detach $(ARGS)
+	@echo
+	$(BIN)/mooring request create mine --purpose mcp --unless-exists --wait
+	$(BIN)/mooring kubeconfig --request mine --rule get,list,create,delete:namespaces,configmaps --kubeconfig $(MINE)
 
 test: $(READY) ## Run all tests (they start and stop the servers they need)
 	@$(BIN)/mooring binaries fetch

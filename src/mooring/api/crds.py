@@ -7,6 +7,7 @@ from typing import Any, Final
 from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.api.kinds import Api, Column, Document, Kind
+from mooring.api.kyma import KubeconfigRequest
 from mooring.api.marks import SERVED_IN_LABEL
 from mooring.api.providers import ClusterProvider
 from mooring.api.purposes import Purpose, TraitEquivalence
@@ -22,6 +23,7 @@ KINDS: Final[tuple[type[Kind], ...]] = (
     ClusterRequestGrant,
     Cluster,
     AccessRequest,
+    KubeconfigRequest,
 )
 
 CATEGORY: Final = "mooring"  # kubectl get mooring

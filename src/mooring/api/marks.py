@@ -56,6 +56,9 @@ OPERATION_RECONCILE: Final = "reconcile"
 OPERATION_ROTATE: Final = "rotate"
 OPERATION_REVOKE: Final = "revoke"
 
+# On the Secret with credentials: which token was given out, until when, and for what.
+GRANT_ANNOTATION: Final = "mooring.dev/grant"
+
 REQUEST_FINALIZER: Final = f"{CLUSTERS_GROUP}/request"
 ACCESS_FINALIZER: Final = f"{CLUSTERS_GROUP}/clusteraccess"
 # On access requests: what was made for them in a cluster is taken away before they go.

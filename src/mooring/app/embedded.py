@@ -3,8 +3,8 @@
 They are installed and started as soon as the platform's API server answers. There is no lease: the landscape's own
 lock says that there is one such process. When the API server comes back on another port, they start anew.
 
-The local provider comes a moment later, when the landscape is up and furnished: with rights of its own, and apart from
-the others, so that neither can hold up the other.
+The local provider and the deployment of other providers come a moment later, when the landscape is up and furnished:
+each with rights of its own, and apart from the others, so that none can hold up another.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 
 from mooring.api.crds import KINDS
-from mooring.app.installing import install_essentials
+from mooring.app.installing import EMBEDDED, NAMESPACE, install_essentials
 from mooring.app.wiring import own_identity, platform_connection, wired
 from mooring.controlplane.landscape import Landscape
 from mooring.kube import Client, Connection, KubeError, typed
@@ -91,7 +91,8 @@ class EmbeddedControllers:
     def __init__(self, landscape: Landscape) -> None:
         self._landscape = landscape
         self._controllers = Running(landscape, self._wired)
-        self._provider = Running(landscape, partial(local_provider, landscape))
+        # What comes when the landscape is up: each apart from the others, so that none can hold up another.
+        self._later = [Running(landscape, partial(one, landscape)) for one in (local_provider, provider_deployment)]
         # Beside a landscape only trouble is worth a line; the rest is in conditions, events and metrics.
         log_to_stderr(as_json=False, level=logging.WARNING)
 
@@ -103,10 +104,12 @@ class EmbeddedControllers:
         await self._controllers.begin()
 
     async def keep(self) -> None:
-        """Start them again when they end by themselves, and the provider with them. Runs until cancelled."""
+        """Start them again when they end by themselves, and what comes later with them. Runs until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._keep_controllers())
-            group.create_task(self._keep_provider())
+            await self._furnished()
+            for one in self._later:
+                group.create_task(self._keep_later(one))
 
     async def _keep_controllers(self) -> None:
         while True:
@@ -115,28 +118,35 @@ class EmbeddedControllers:
             with contextlib.suppress(KubeError):  # the platform is away: the watch that failed has said so
                 await self.begin()
 
-    async def _keep_provider(self) -> None:
+    async def _furnished(self) -> None:
         while True:
             try:
-                await self._as_admin(self._furnish)
-                await self._provider.begin()
+                return await self._as_admin(self._furnish)
             except KubeError as error:
-                log.warning("local clusters cannot be had yet (%s)", error)
+                log.warning("the landscape cannot be furnished yet (%s)", error)
+            await asyncio.sleep(_PAUSE)
+
+    async def _keep_later(self, one: Running) -> None:
+        while True:
+            try:
+                await one.begin()
+            except KubeError as error:
+                log.warning("something of the landscape cannot be started yet (%s)", error)
             else:
-                await self._provider.ended()
+                await one.ended()
             await asyncio.sleep(_PAUSE)
 
     def moved(self) -> None:
         """The platform's API server was started again, perhaps on another port."""
-        self._controllers.moved()
-        self._provider.moved()
+        for one in (self._controllers, *self._later):
+            one.moved()
 
     async def stop(self) -> None:
         """Finish what runs, and end."""
-        await asyncio.gather(self._controllers.stop(), self._provider.stop())
+        await asyncio.gather(*(one.stop() for one in (self._controllers, *self._later)))
 
     def _wired(self) -> AbstractAsyncContextManager[Manager]:
-        return wired(platform_connection(self._landscape.platform), election=False)
+        return wired(platform_connection(self._landscape.platform), election=False, parts=EMBEDDED)
 
     async def _furnish(self, client: Client) -> None:
         from mooring.app.furnishing import furnish  # after the start, which has no time to lose
@@ -185,4 +195,21 @@ async def local_provider(landscape: Landscape) -> AsyncIterator[Manager]:
     connection = platform_connection(landscape.platform, group=LOCAL_GROUP)
     async with Manager(connection, identity=own_identity()) as manager:
         add_provider(manager, LocalProvider(landscape), name=LOCAL, environment=landscape.name)
+        yield manager
+
+
+@contextlib.asynccontextmanager
+async def provider_deployment(landscape: Landscape) -> AsyncIterator[Manager]:
+    """The programs of other providers as processes of the landscape, on a manager of its own."""
+    from mooring.app.furnishing import DEPLOYMENT_GROUP, LOCAL
+    from mooring.providers.deployment.controllers import add_deployment
+    from mooring.providers.deployment.grounds import Home
+    from mooring.providers.deployment.processes import Processes
+
+    def ground(manager: Manager, home: Home) -> Processes:
+        return Processes(manager, home, landscape, built_in={LOCAL})
+
+    connection = platform_connection(landscape.platform, group=DEPLOYMENT_GROUP)
+    async with Manager(connection, identity=own_identity()) as manager:
+        add_deployment(manager, ground, home=Home(environment=landscape.name, namespace=NAMESPACE))
         yield manager

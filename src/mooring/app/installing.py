@@ -7,10 +7,15 @@ and nowhere else.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection, Sequence
+from enum import StrEnum
 
+from mooring.access.admission import admission_objects
+from mooring.access.controllers import RIGHTS as ACCESS_RIGHTS
 from mooring.api.crds import KINDS, definitions
 from mooring.kube import Client, Object
 from mooring.kube.definitions import DEFINITIONS, FIELD_MANAGER, NotServed, install, is_established, put
+from mooring.kube.errors import UnknownKind
 from mooring.scheduling.controllers import RIGHTS as SCHEDULING_RIGHTS
 
 __all__ = [
@@ -20,6 +25,7 @@ __all__ = [
     "GROUP",
     "NAMESPACE",
     "NotServed",
+    "Part",
     "everything",
     "install",
     "install_essentials",
@@ -35,28 +41,51 @@ ACCOUNT = "mooring"
 GROUP = "mooring:controllers"
 
 
-async def install_everything(client: Client) -> None:
+class Part(StrEnum):
+    """The parts that an operator is made of. One that is left out takes its rights along."""
+
+    SCHEDULING = "scheduling"
+    ACCESS = "access"
+    DEPLOYMENT = "deployment"
+
+
+# Where controllers and providers are in one process, providers are deployed by an account of their own.
+EMBEDDED = frozenset({Part.SCHEDULING, Part.ACCESS})
+
+
+async def install_everything(client: Client, parts: Collection[Part] = frozenset(Part)) -> None:
     """The definitions, and what the operator needs to run."""
     await put(client, namespace())
-    await asyncio.gather(install(client, definitions()), *(put(client, one) for one in operator()))
+    await asyncio.gather(install(client, definitions()), *(put(client, one) for one in operator(parts)))
+    if Part.ACCESS in parts:
+        await asyncio.gather(*(_put_if_known(client, one) for one in admission_objects()))
 
 
 async def install_essentials(client: Client) -> None:
     """As much of it as controllers need to begin, where a start has no time to lose and the rest follows."""
-    rights = [one for one in operator() if one["kind"] in ("ClusterRole", "ClusterRoleBinding")]
+    rights = [one for one in operator(EMBEDDED) if one["kind"] in ("ClusterRole", "ClusterRoleBinding")]
     await asyncio.gather(install(client, definitions()), *(put(client, one) for one in rights))
 
 
-def everything() -> list[Object]:
+def everything(parts: Collection[Part] = frozenset(Part)) -> list[Object]:
     """All that is installed, in an order in which it can be applied."""
-    return [namespace(), *definitions(), *operator()]
+    admission = admission_objects() if Part.ACCESS in parts else []
+    return [namespace(), *definitions(), *operator(parts), *admission]
+
+
+async def _put_if_known(client: Client, document: Object) -> None:
+    """Older servers lack some kinds; who needs what they do is told so then."""
+    try:
+        await put(client, document)
+    except UnknownKind:
+        return
 
 
 def namespace() -> Object:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
 
 
-def operator() -> list[Object]:
+def operator(parts: Collection[Part] = frozenset(Part)) -> list[Object]:
     """The operator's account, its rights, and its place in the API server's queues."""
     here = {"name": ACCOUNT, "namespace": NAMESPACE}
     subjects = [
@@ -65,26 +94,41 @@ def operator() -> list[Object]:
     ]
     return [
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": here},
-        _rbac("ClusterRole", {"name": ACCOUNT}, rules=_cluster_rules()),
+        _rbac("ClusterRole", {"name": ACCOUNT}, rules=_cluster_rules(parts)),
         _rbac("ClusterRoleBinding", {"name": ACCOUNT}, subjects=subjects, roleRef=_role_ref("ClusterRole")),
         _rbac("Role", here, rules=[*_lease_rules(), _configuration_rule()]),
         _rbac("RoleBinding", here, subjects=subjects, roleRef=_role_ref("Role")),
+        *(_deployment_rights(subjects) if Part.DEPLOYMENT in parts else []),
         _flow_schema("mooring-leases", "leader-election", 150, "coordination.k8s.io", "leases"),
         _flow_schema("mooring", "workload-high", 1_000, "*", "*"),
     ]
 
 
-def rights_for(name: str, group: str, rules: list[Object]) -> list[Object]:
-    """A ClusterRole with these rules, and its binding to a group."""
+def rights_for(name: str, group: str, rules: list[Object], home_rules: Sequence[Object] = ()) -> list[Object]:
+    """What a group may do: everywhere, and in our namespace."""
     subject = {"kind": "Group", "name": group, "apiGroup": "rbac.authorization.k8s.io"}
-    role_ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
-    return [
+    return _rights(name, [subject], rules, home_rules)
+
+
+def _deployment_rights(subjects: list[Object]) -> list[Object]:
+    from mooring.providers.deployment.controllers import HOME_RIGHTS, RIGHTS  # a start has no time to lose
+
+    return _rights("mooring-deployment", subjects, RIGHTS, HOME_RIGHTS)
+
+
+def _rights(name: str, subjects: list[Object], rules: list[Object], home_rules: Sequence[Object]) -> list[Object]:
+    made = [
         _rbac("ClusterRole", {"name": name}, rules=rules),
-        _rbac("ClusterRoleBinding", {"name": name}, subjects=[subject], roleRef=role_ref),
+        _rbac("ClusterRoleBinding", {"name": name}, subjects=subjects, roleRef=_role_ref("ClusterRole", name)),
     ]
+    if home_rules:
+        here = {"name": name, "namespace": NAMESPACE}
+        made.append(_rbac("Role", here, rules=list(home_rules)))
+        made.append(_rbac("RoleBinding", here, subjects=subjects, roleRef=_role_ref("Role", name)))
+    return made
 
 
-def _cluster_rules() -> list[Object]:
+def _cluster_rules(parts: Collection[Part]) -> list[Object]:
     """Reading our kinds, telling events, and what each room writes."""
     groups = sorted({kind.API.group for kind in KINDS})
     read = [
@@ -96,7 +140,9 @@ def _cluster_rules() -> list[Object]:
         for group in groups
     ]
     events = {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}
-    return [*read, events, *SCHEDULING_RIGHTS]
+    scheduling = SCHEDULING_RIGHTS if Part.SCHEDULING in parts else []
+    access = ACCESS_RIGHTS if Part.ACCESS in parts else []
+    return [*read, events, *scheduling, *access]
 
 
 def _lease_rules() -> list[Object]:
@@ -117,8 +163,8 @@ def _rbac(kind: str, metadata: Object, **fields: object) -> Object:
     return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": metadata, **fields}
 
 
-def _role_ref(kind: str) -> Object:
-    return {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": ACCOUNT}
+def _role_ref(kind: str, name: str = ACCOUNT) -> Object:
+    return {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name}
 
 
 def _flow_schema(name: str, level: str, precedence: int, group: str, resource: str) -> Object:

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeVar
 
+import msgspec
+
 from mooring.api.access import AccessRequest
 from mooring.api.claims import Claim, claims_on
 from mooring.api.clusters import Cluster, ClusterProfile
@@ -16,8 +18,9 @@ from mooring.api.requests import ClusterRequest, ClusterRequestGrant
 from mooring.api.texts import printable
 from mooring.app.explaining import listed, listed_plainly, named
 from mooring.app.settings import SettingError
-from mooring.inventory import ClusterPage, ProviderRow, Surroundings, cluster_page, provider_rows
-from mooring.kube import Client, ObjectKey, key_of, typed
+from mooring.entry.entrants import ENTRANT_LABEL
+from mooring.inventory import ClusterPage, Entry, ProviderRow, Surroundings, cluster_page, entry_of, provider_rows
+from mooring.kube import Bare, Client, ObjectKey, key_of, metadata_of, typed, untyped
 from mooring.kube.errors import Conflict, Forbidden, Invalid, NotFound
 from mooring.runtime.recorder import EVENTS
 from mooring.scheduling.configuration import DEFAULT_CONFIGURATION, Configuration
@@ -25,6 +28,7 @@ from mooring.scheduling.configuration import DEFAULT_CONFIGURATION, Configuratio
 K = TypeVar("K", bound=Kind)
 
 CLUSTERS: Final = typed(Cluster)
+_SECRETS: Final = untyped(plural="secrets", kind="Secret")
 _ATTEMPTS: Final = 10
 _NAMED_AT_MOST: Final = 10
 
@@ -169,3 +173,35 @@ async def providers(client: Client) -> list[ProviderRow]:
         listed(client, ClusterProvider), listed(client, ClusterProfile), readable(client, Cluster)
     )
     return provider_rows(declared, offered, made)
+
+
+# -- access ---------------------------------------------------------------------------------------------------------
+
+
+async def entries(client: Client, namespace: str | None, *, cluster: str = "") -> list[tuple[Document, Entry | None]]:
+    """The access requests of a namespace, or of all, each with its row; those that cannot be read have none."""
+    documents, secrets = await asyncio.gather(
+        listed_plainly(client, AccessRequest, namespace), _credentials(client, namespace)
+    )
+    found: list[tuple[Document, Entry | None]] = []
+    for document in documents:
+        try:
+            request = msgspec.convert(document, AccessRequest)
+        except msgspec.ValidationError:
+            found.append((document, None))
+            continue
+        reference = request.status.secret_ref if request.status is not None else None
+        key = ObjectKey(request.metadata.namespace, reference.name) if reference is not None else None
+        entry = entry_of(request, secrets.get(key) if key is not None else None)
+        if not cluster or entry.cluster in (cluster, f"{request.metadata.namespace}/{cluster}"):
+            found.append((document, entry))
+    return found
+
+
+async def _credentials(client: Client, namespace: str | None) -> Mapping[ObjectKey, Bare]:
+    """The Secrets with credentials, without what is in them; none if whoever asks may not read them."""
+    try:
+        listed = await client.list(metadata_of(_SECRETS), namespace=namespace, label_selector=ENTRANT_LABEL)
+    except Forbidden:
+        return {}
+    return {key_of(one): one for one in listed.items}

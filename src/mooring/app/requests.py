@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mooring.api.durations import seconds_of
-from mooring.api.kinds import Document
+from mooring.api.kinds import Document, Kind
 from mooring.api.requests import ClusterRequest
 from mooring.app.configuration_texts import BadText, Text, documents_of
 from mooring.app.explaining import REQUESTS, not_installed, plainly, request_named, seen
@@ -93,7 +93,7 @@ async def create(client: Client, document: Document) -> Document:
     try:
         return await client.create(PLAIN_REQUESTS, document)
     except (AlreadyExists, Invalid, NotFound) as error:
-        raise _refused(client, document, error) from None
+        raise refused(client, ClusterRequest, document, error) from None
 
 
 async def foretold(client: Client, document: Document, configuration: Configuration = DEFAULT_CONFIGURATION) -> Story:
@@ -101,30 +101,26 @@ async def foretold(client: Client, document: Document, configuration: Configurat
     try:
         checked = await client.create(REQUESTS, document, dry_run=True)
     except (AlreadyExists, Invalid, NotFound) as error:
-        raise _refused(client, document, error) from None
+        raise refused(client, ClusterRequest, document, error) from None
     stock = await seen(client, configuration)
     return story(checked, stock.catalogue, stock.fleet, on_paper=True)
 
 
-def _taken(document: Document) -> SettingError:
-    metadata = document["metadata"]
-    return SettingError(
-        f"There is already a clusterrequest {metadata['name']!r} in the namespace {metadata['namespace']!r}. Choose "
-        f"another name, or leave it out and get one; 'mooring why {metadata['name']} -n {metadata['namespace']}' tells "
-        f"how the other one stands."
-    )
-
-
-def _refused(client: Client, document: Document, error: ApiError) -> SettingError:
+def refused(client: Client, kind: type[Kind], document: Document, error: ApiError) -> SettingError:
+    """What the server does not want of an object that somebody creates, and what to do about it."""
+    metadata, word = document["metadata"], kind.API.kind.lower()
     if isinstance(error, AlreadyExists):
-        return _taken(document)
+        return SettingError(
+            f"There is already a {word} {metadata['name']!r} in the namespace {metadata['namespace']!r}. Choose "
+            f"another name, or leave it out and get one."
+        )
     if isinstance(error, Invalid):
         problems = list(dict.fromkeys(map(str, error.causes))) or [error.message]
         return SettingError("\n  ".join(["The server refused the request:", *problems]))
     if "namespaces" in error.message:
-        name = document["metadata"]["namespace"]
+        name = metadata["namespace"]
         return SettingError(f"There is no namespace {name!r}. Create it, or choose another with --namespace.")
-    return not_installed(client, ClusterRequest)
+    return not_installed(client, kind)
 
 
 async def delete(client: Client, key: ObjectKey) -> str:

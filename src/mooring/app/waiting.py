@@ -26,8 +26,8 @@ class NotGranted(SettingError):
 
 async def until_ready(client: Client, key: ObjectKey, uid: str, *, told: Told) -> ClusterRequest:
     """Wait until the request is granted and its cluster is ready; ``told`` hears each step."""
-    async with contextlib.aclosing(_states(client, REQUESTS, key, uid, standing, told)) as states:
-        async for request in states:
+    async with states(client, REQUESTS, key, uid, standing, told) as seen:
+        async for request in seen:
             if request is None:
                 raise NotGranted(f"The clusterrequest {key} was deleted while it was waited for.")
             status = request.status
@@ -43,16 +43,22 @@ async def until_gone(
     client: Client, resource: Resource[K], key: ObjectKey, uid: str, *, standing: Callable[[K], str], told: Told
 ) -> None:
     """Wait until the object is gone, and all that it waits for; ``told`` hears where it stands meanwhile."""
-    async with contextlib.aclosing(_states(client, resource, key, uid, standing, told)) as states:
-        async for one in states:
+    async with states(client, resource, key, uid, standing, told) as seen:
+        async for one in seen:
             if one is None:
                 return
+
+
+def states(
+    client: Client, resource: Resource[K], key: ObjectKey, uid: str, standing: Callable[[K], str], told: Told
+) -> contextlib.aclosing[AsyncGenerator[K | None, None]]:
+    """The object as it changes; None when it is gone. ``told`` hears where it stands, whenever that changes."""
+    return contextlib.aclosing(_states(client, resource, key, uid, standing, told))
 
 
 async def _states(
     client: Client, resource: Resource[K], key: ObjectKey, uid: str, standing: Callable[[K], str], told: Told
 ) -> AsyncGenerator[K | None, None]:
-    """The object as it changes; None when it is gone. ``told`` hears where it stands, whenever that changes."""
     selector = f"metadata.name={key.name}"
     before = ""
     async with contextlib.aclosing(

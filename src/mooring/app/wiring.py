@@ -7,12 +7,13 @@ import datetime
 import os
 import socket
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, field
 
+from mooring.access.controllers import add_access
 from mooring.api.crds import KINDS
 from mooring.app.configurations import ConfigurationSource, FixedConfiguration
-from mooring.app.installing import GROUP, NAMESPACE
+from mooring.app.installing import GROUP, NAMESPACE, Part
 from mooring.controlplane.plane import ControlPlane
 from mooring.kube import Connection, typed
 from mooring.kube.credentials import Identity
@@ -30,17 +31,35 @@ class NotInstalled(KubeError):
 
 @contextlib.asynccontextmanager
 async def wired(
-    connection: Connection, *, election: bool = True, configuration: ConfigurationSource | None = None
+    connection: Connection,
+    *,
+    election: bool = True,
+    configuration: ConfigurationSource | None = None,
+    parts: Collection[Part] = frozenset(Part),
+    environment: str = "default",
 ) -> AsyncIterator[Manager]:
-    """A manager with all our kinds in its stores, and every controller there is."""
+    """A manager with all our kinds in its stores, and the controllers of these parts."""
     source = configuration or FixedConfiguration()
     lease = LeaseSettings(namespace=NAMESPACE) if election else None
     async with Manager(connection, identity=own_identity(), lease=lease) as manager:
         for kind in KINDS:
             manager.store(typed(kind))
-        configure = add_scheduling(manager, await source.first(), home=NAMESPACE)
-        manager.background(lambda: source.watch(configure))
+        if Part.SCHEDULING in parts:
+            configure = add_scheduling(manager, await source.first(), home=NAMESPACE)
+            manager.background(lambda: source.watch(configure))
+        if Part.ACCESS in parts:
+            add_access(manager)
+        if Part.DEPLOYMENT in parts:
+            _add_deployment(manager, environment)
         yield manager
+
+
+def _add_deployment(manager: Manager, environment: str) -> None:
+    from mooring.providers.deployment.controllers import add_deployment  # embedded landscapes have their own
+    from mooring.providers.deployment.grounds import Home
+    from mooring.providers.deployment.pods import Pods
+
+    add_deployment(manager, Pods, home=Home(environment=environment, namespace=NAMESPACE))
 
 
 def own_identity() -> str:

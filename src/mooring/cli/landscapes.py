@@ -1,4 +1,4 @@
-"""``mooring up``, ``down``, ``status``, ``kubeconfig``, ``kubectl`` and ``logs``: a landscape on this machine."""
+"""``mooring up``, ``down``, ``status``, ``kubectl`` and ``logs``: a landscape on this machine."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DirectoryOption = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add these words to the tree."""
-    for word in (up, down, status, kubeconfig, logs):
+    for word in (up, down, status, logs):
         app.command()(word)
     # Everything after the word belongs to kubectl, its --help included.
     raw = {"ignore_unknown_options": True, "allow_interspersed_args": False, "help_option_names": []}
@@ -54,7 +54,7 @@ def up(
     Stays in the foreground and stops everything on Ctrl-C, unless --detach is given. Data are kept; the next 'up'
     brings them back. What is missing, such as the Kubernetes programs, is fetched first.
     """
-    place = _place(landscape, directory)
+    place = place_of(landscape, directory)
     if detach:
         from mooring.cli.background import in_background
 
@@ -97,7 +97,7 @@ def down(
     from mooring.app.landscapes import down as take_down
     from mooring.app.landscapes import landscape_to_look_at
 
-    place = _place(landscape, directory)
+    place = place_of(landscape, directory)
     if not _run(take_down(landscape_to_look_at(place), purge=purge)):
         typer.echo(f"There is no landscape {place.name!r} in {place.directory.parent}.")
     elif purge:
@@ -118,38 +118,12 @@ def status(
     from mooring.app.status import State
     from mooring.app.status import status as look
 
-    seen = _run(look(landscape_to_look_at(_place(landscape, directory))))
+    seen = _run(look(landscape_to_look_at(place_of(landscape, directory))))
     if output is Output.JSON:
         typer.echo(msgspec.json.format(msgspec.json.encode(seen), indent=2))
     else:
         _print_status(seen)
     raise typer.Exit(0 if seen.state is State.RUNNING else 1)
-
-
-def kubeconfig(
-    landscape: LandscapeOption = "default",
-    directory: DirectoryOption = None,
-    merge: Annotated[bool, typer.Option("--merge", help="Add a context to your own kubeconfig, and use it.")] = False,
-    file: Annotated[
-        Path | None,
-        typer.Option("--kubeconfig", help="With --merge: into which file. [default: as kubectl, $KUBECONFIG]"),
-    ] = None,
-) -> None:
-    """Write a kubeconfig for the landscape and print its path.
-
-    It holds an administrator's certificate that is good for seven days; ask again for a new one.
-    """
-    found = _started(_place(landscape, directory))
-    if not merge:
-        if file is not None:
-            raise typer.BadParameter("--kubeconfig says where to merge into; give --merge with it.")
-        typer.echo(found.write_kubeconfig())
-        return
-    from mooring.app.kubeconfigs import merge_into, user_kubeconfig
-
-    target = file or user_kubeconfig()
-    merge_into(target, found.admin_kubeconfig())
-    typer.echo(f"Context {found.context!r} is now the current one of {target}.")
 
 
 def kubectl(
@@ -164,9 +138,9 @@ def kubectl(
     from mooring.controlplane.toolsets import KUBERNETES
 
     parent = os.environ.get("MOORING_DIR")
-    place = _place(os.environ.get("MOORING_LANDSCAPE") or "default", Path(parent) if parent else None)
+    place = place_of(os.environ.get("MOORING_LANDSCAPE") or "default", Path(parent) if parent else None)
     program = str(find_binaries(KUBERNETES).path("kubectl"))
-    path = _started(place).write_kubeconfig()
+    path = started(place).write_kubeconfig()
     os.execve(program, [program, *(arguments or [])], {**os.environ, "KUBECONFIG": str(path)})  # noqa: S606
 
 
@@ -176,7 +150,8 @@ def _complete_component(incomplete: str) -> list[str]:
 
 def logs(
     component: Annotated[
-        str | None, typer.Argument(help="One of: " + ", ".join(COMPONENTS), autocompletion=_complete_component)
+        str | None,
+        typer.Argument(help=f"{', '.join(COMPONENTS)}, or a provider's name.", autocompletion=_complete_component),
     ] = None,
     landscape: LandscapeOption = "default",
     directory: DirectoryOption = None,
@@ -186,9 +161,10 @@ def logs(
     """Show the logs of a landscape's processes, of one or of all."""
     from mooring.cli.logs import log_files, show
 
-    if component is not None and component not in COMPONENTS:
-        raise typer.BadParameter(f"there is no component {component!r}; choose one of {', '.join(COMPONENTS)}.")
-    files = log_files(_place(landscape, directory).directory, component)
+    files = log_files(place_of(landscape, directory).directory, component)
+    if not files and component is not None and component not in COMPONENTS:
+        known = ", ".join(COMPONENTS)
+        raise typer.BadParameter(f"there is no component {component!r}; choose one of {known}, or a provider's name.")
     if not files:
         typer.echo("There are no logs yet.", err=True)
         raise typer.Exit(1)
@@ -201,13 +177,13 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(work)
 
 
-def _place(landscape: str, directory: Path | None) -> Place:
+def place_of(landscape: str, directory: Path | None) -> Place:
     from mooring.app.settings import place
 
     return place(landscape, directory)
 
 
-def _started(place: Place) -> Landscape:
+def started(place: Place) -> Landscape:
     """The landscape, if it has ever been up: only then there is something to reach."""
     from mooring.app.landscapes import landscape_to_look_at
     from mooring.app.settings import SettingError

@@ -16,14 +16,19 @@ _LOOK_AGAIN = 0.25
 
 
 def log_files(directory: Path, component: str | None) -> dict[str, Path]:
-    """Log files by what they are called: the component, behind its cluster's id where there are several."""
-    found = sorted([*directory.glob("*.log"), *directory.glob("etcd/*.log"), *directory.glob("clusters/*/*.log")])
+    """Log files by what they are called: the component, behind its cluster's id where there are several.
+
+    The programs of a provider are behind its name, and are meant by it.
+    """
+    patterns = ("*.log", "etcd/*.log", "clusters/*/*.log", "providers/*/*.log")
+    found = sorted(path for pattern in patterns for path in directory.glob(pattern))
     several = len({path.parent for path in found if path.parent.parent.name == "clusters"}) > 1
     files = {}
     for path in found:
-        if component is None or path.stem == component:
+        of_provider = path.parent.parent.name == "providers"
+        if component in (None, path.stem) or (of_provider and component == path.parent.name):
             in_cluster = several and path.parent.parent.name == "clusters"
-            files[f"{path.parent.name}/{path.stem}" if in_cluster else path.stem] = path
+            files[f"{path.parent.name}/{path.stem}" if in_cluster or of_provider else path.stem] = path
     return files
 
 

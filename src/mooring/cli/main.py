@@ -9,7 +9,21 @@ from typing import Annotated
 import typer
 
 from mooring import __version__
-from mooring.cli import binaries, clusters, crds, landscapes, operator, profiles, providers, requests, simulate, why
+from mooring.cli import (
+    access,
+    binaries,
+    clusters,
+    conformance,
+    crds,
+    kubeconfigs,
+    landscapes,
+    operator,
+    profiles,
+    providers,
+    requests,
+    simulate,
+    why,
+)
 from mooring.cli.failures import tell
 
 app = typer.Typer(
@@ -22,11 +36,13 @@ app = typer.Typer(
 )
 app.add_typer(binaries.app, name="binaries")
 landscapes.register(app)
+app.command()(kubeconfigs.kubeconfig)
 app.add_typer(requests.app, name="request")
 app.add_typer(clusters.app, name="cluster")
+app.add_typer(access.app, name="access")
 app.add_typer(profiles.app, name="profile")
 app.add_typer(providers.app, name="provider")
-for word in (why.why, simulate.simulate, operator.install, operator.run, crds.crds):
+for word in (why.why, simulate.simulate, conformance.conformance, operator.install, operator.run, crds.crds):
     app.command()(word)
 
 

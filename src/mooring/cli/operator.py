@@ -13,6 +13,15 @@ KubeconfigOption = Annotated[
     Path | None, typer.Option("--kubeconfig", help="The kubeconfig of the cluster. [default: as kubectl's]")
 ]
 ContextOption = Annotated[str | None, typer.Option("--context", help="The context in the kubeconfig.")]
+ControllersOption = Annotated[
+    str,
+    typer.Option(
+        "--controllers",
+        help="Which controllers, with commas: scheduling, access, deployment. One that is left out takes its rights "
+        "along. [default: all]",
+        show_default=False,
+    ),
+]
 
 
 class Notation(StrEnum):
@@ -28,15 +37,18 @@ def install(
     output: Annotated[
         Notation | None, typer.Option("--output", "-o", help="Print what would be applied instead, and change nothing.")
     ] = None,
+    controllers: ControllersOption = "",
 ) -> None:
     """Install what Mooring needs in a cluster: definitions, namespace, rights, and its share of the API server.
 
     It can be repeated, and brings an older installation up to date.
     """
     from mooring.app.installing import everything, install_everything
+    from mooring.app.running import parts_named
 
+    parts = parts_named(controllers)
     if output is not None:
-        print_documents(everything(), output)
+        print_documents(everything(parts), output)
         return
     import asyncio
 
@@ -44,7 +56,7 @@ def install(
 
     async def applied() -> str:
         async with Client(load_connection(kubeconfig, context)) as client:
-            await install_everything(client)
+            await install_everything(client, parts)
         return client.connection.server
 
     typer.echo(f"Mooring is installed in {asyncio.run(applied())}.")
@@ -77,6 +89,10 @@ def run(
     json_logs: Annotated[
         bool | None, typer.Option("--json-logs/--text-logs", help="[default: text on a terminal, JSON elsewhere]")
     ] = None,
+    controllers: ControllersOption = "",
+    environment: Annotated[
+        str, typer.Option("--environment", help="What this landscape is called: the first part of profiles' names.")
+    ] = "default",
 ) -> None:
     """Run the controllers against a cluster, from outside or inside of it, until SIGINT or SIGTERM.
 
@@ -85,15 +101,25 @@ def run(
     import uvloop
 
     from mooring.app.configurations import configuration_choice
-    from mooring.app.running import run_controllers
+    from mooring.app.running import parts_named, run_controllers
     from mooring.kube import load_connection
     from mooring.runtime.logs import log_to_stderr
 
     log_to_stderr(as_json=json_logs)
+    parts = parts_named(controllers)
     choice = configuration_choice(config or (), configmap_name, configmap_namespace)
     connection = load_connection(kubeconfig, context)
     source = choice.source(connection)
-    uvloop.run(run_controllers(connection, election=election, listen=listen, configuration=source))
+    uvloop.run(
+        run_controllers(
+            connection,
+            election=election,
+            listen=listen,
+            configuration=source,
+            parts=parts,
+            environment=environment,
+        )
+    )
 
 
 def print_documents(documents: Sequence[dict[str, Any]], notation: Notation) -> None:

@@ -77,6 +77,9 @@ def create(
     namespace: NamespaceOption = None,
     wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait until it is granted and its cluster ready.")] = False,
     timeout: TimeoutOption = "",
+    unless_exists: Annotated[
+        bool, typer.Option("--unless-exists", help="Be content with a request of this name that is there already.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Write nothing, and tell what would be decided as things are now.")
     ] = False,
@@ -93,7 +96,6 @@ def create(
     --timeout. Ctrl-C ends the waiting, not the request.
     """
     from mooring.app.requests import Wish, checked_duration
-    from mooring.app.requests import create as make
 
     if not purpose:
         raise typer.BadParameter("say what the cluster is for: --purpose workload, for instance.")
@@ -113,11 +115,14 @@ def create(
     if dry_run:
         _print_foretold(run(_foretell(reach, wish, namespace, name, config)), output)
         return
-    created = there(reach, lambda client: make(client, wish.document(namespace or client.connection.namespace, name)))
+    if unless_exists and name is None:
+        raise typer.BadParameter("--unless-exists needs the name of the request.")
+    created, is_new = there(reach, lambda client: _created(client, wish, namespace, name, unless_exists))
     metadata = created["metadata"]
     where = f"{metadata['name']} -n {metadata['namespace']}{place_given(reach)}"
     if output is None:
-        typer.echo(f"clusterrequest {metadata['name']} is created in the namespace {metadata['namespace']}.")
+        how = "created" if is_new else "there already,"
+        typer.echo(f"clusterrequest {metadata['name']} is {how} in the namespace {metadata['namespace']}.")
     if wait:
         created = waiting(
             _until_ready(reach, metadata, seconds), f"The request stays; 'mooring why {where}' tells how it stands."
@@ -126,6 +131,22 @@ def create(
         typer.echo(f"'mooring why {where}' tells how it stands.")
     if output is not None:
         print_one(created, output)
+
+
+async def _created(
+    client: Client, wish: Any, namespace: str | None, name: str | None, unless_exists: bool
+) -> tuple[Object, bool]:
+    """The request, and whether it is new."""
+    from mooring.app.requests import PLAIN_REQUESTS, create
+    from mooring.kube.errors import NotFound
+
+    where = namespace or client.connection.namespace
+    if unless_exists and name is not None:
+        try:
+            return await client.get(PLAIN_REQUESTS, name, namespace=where), False
+        except NotFound:
+            pass
+    return await create(client, wish.document(where, name)), True
 
 
 async def _foretell(

@@ -6,6 +6,7 @@ as a table, as JSON or as HTML. Times are as the server writes them.
 
 from mooring.inventory.cluster_pages import ClusterPage, Surroundings, cluster_page
 from mooring.inventory.clusters import ClusterRow, cluster_row, seats_of
+from mooring.inventory.entries import Entry, entry_of
 from mooring.inventory.events import Happening
 from mooring.inventory.holders import AccessRow, Holder, Standing
 from mooring.inventory.offers import Offered, ProfileRow, ProviderRow, profile_rows, provider_rows
@@ -14,6 +15,7 @@ __all__ = [
     "AccessRow",
     "ClusterPage",
     "ClusterRow",
+    "Entry",
     "Happening",
     "Holder",
     "Offered",
@@ -23,6 +25,7 @@ __all__ = [
     "Surroundings",
     "cluster_page",
     "cluster_row",
+    "entry_of",
     "profile_rows",
     "provider_rows",
     "seats_of",
