@@ -27,6 +27,8 @@ T = TypeVar("T")
 MOORING = Path(sys.executable).with_name("mooring")
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager")
 PATIENCE = 100.0  # seconds; only ever used up by a test that fails
+# Words that take no options of their own before those of a word behind them: the environment says which landscape.
+_BY_ENVIRONMENT = ("kubectl", "access", "cluster", "provider", "request")
 
 
 def until(ask: Callable[[], T | None], what: str, *, patience: float = PATIENCE) -> T:
@@ -183,7 +185,7 @@ class Mooring:
         assert not left, f"left behind: {left}"
 
     def _command(self, word: str, words: tuple[str, ...]) -> list[str]:
-        place = [] if word == "kubectl" else ["--dir", str(self.parent), "--landscape", self.name]
+        place = [] if word in _BY_ENVIRONMENT else ["--dir", str(self.parent), "--landscape", self.name]
         return [str(MOORING), word, *place, *words]
 
     def _environment(self) -> dict[str, str]:

@@ -7,7 +7,6 @@ import stat
 import subprocess
 from pathlib import Path
 
-from landscape_kit import until
 from mooring.kube import Client, load_connection, untyped
 from mooring.kube.errors import Forbidden, Unauthorized
 from mooring.testing.managers import until as until_async
@@ -86,15 +85,19 @@ async def test_make_up_ends_with_a_cluster_of_ones_own(mooring, tmp_path):
     for one in (old, mine, fresh):
         await _until_refused(one)
     assert "Revoked" in mooring.run("access", "list", "-o", "wide").out
-    assert "is denied (Revoked)" in mooring.run("access", "rotate", name, "--wait", code=1).err
+    assert "is revoked, and has no token to rotate" in mooring.run("access", "rotate", name, code=1).err
     mooring.run("access", "revoke", name, "--undo", "--wait")
     cluster = entry["spec"]["clusterRef"]["name"]
     mooring.run("kubeconfig", cluster, "--role", "view", "--kubeconfig", str(fresh))
     assert await may(fresh, NAMESPACES)
     assert await may(fresh, SECRETS) is False
 
+    # What names the request goes with it; what names the cluster can be deleted when that is gone.
     mooring.run("request", "delete", "mine", "--wait")
-    until(lambda: not entries(), "access is gone with its request")
+    (left,) = entries()
+    assert "requestRef" not in left["spec"]
+    mooring.run("access", "delete", left["metadata"]["name"], "--wait")
+    assert entries() == []
 
 
 async def _until_refused(kubeconfig):

@@ -9,6 +9,8 @@ from mooring.api.kinds import Metadata
 from mooring.api.references import LocalReference
 from mooring.app.furnishing import first_purposes
 from mooring.cli.reference import page
+from mooring.providers.external import ExternalConfig, ExternalProvider
+from mooring.providers.external.config import ExternalConfigSpec
 from mooring.providers.local.config import LocalConfig, LocalConfigSpec
 from mooring.providers.local.plans import offer
 from mooring.providers.registry import known_providers
@@ -99,11 +101,18 @@ def test_the_traits_of_our_own_purposes_are_known_ones():
     assert used <= known_traits()
 
 
-def test_the_traits_of_built_in_providers_are_known_ones():
+async def test_the_traits_of_built_in_providers_are_known_ones():
     config = LocalConfig(
         metadata=Metadata(name="plain"), spec=LocalConfigSpec(provider_ref=LocalReference(name="local"))
     )
-    offered = {"local": offer(config, {"1.36.4": None}).traits}
+    family = ExternalConfig(
+        metadata=Metadata(name="plain"), spec=ExternalConfigSpec(provider_ref=LocalReference(name="external"))
+    )
+    offered = {
+        "local": offer(config, {"1.36.4": None}).traits,
+        "external": (await ExternalProvider().profiles(family))[0].traits,
+    }
     assert set(offered) == set(known_providers()), "whoever adds a provider adds what it offers here"
-    assert all(offered.values())
+    assert offered["local"]
+    assert not offered["external"], "only its owner knows what a cluster from elsewhere has"
     assert set().union(*offered.values()) <= known_traits()

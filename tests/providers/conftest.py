@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from external_kit import a_dock, a_harbour
 from provider_kit import WorkshopProvider, World, new_world
 from toy_provider import ToyProvider
 
@@ -28,3 +29,24 @@ async def proxy(own_plane):
     context = tls_context(ca=own_plane.ca, certificate=own_plane.admin_certificate())
     async with FaultProxy(own_plane.server, ssl=context) as proxy:
         yield proxy
+
+
+@pytest.fixture
+async def dock(world):
+    """The same world, for clusters that are brought along."""
+    async with a_dock(world) as dock:
+        yield dock
+
+
+@pytest.fixture
+async def harbour(kube, namespace):
+    """The run's platform as somebody's cluster: other tests use it at the same time."""
+    async with a_harbour(kube, namespace) as harbour:
+        yield harbour
+
+
+@pytest.fixture
+async def other_harbour(dock):
+    """Another cluster: the worker's own server, which is at the same time where the Clusters are."""
+    async with a_harbour(dock.kube, dock.namespace) as harbour:
+        yield harbour

@@ -123,8 +123,21 @@ async def _operate(client: Client, key: ObjectKey, word: str | None) -> str:
     request = await named(client, key)
     if request.metadata.deleting:
         raise SettingError(f"The accessrequest {key.name!r} is being deleted; its tokens end with it.")
-    body: dict[str, Any] = {"metadata": {"uid": request.metadata.uid, "annotations": {OPERATION_ANNOTATION: word}}}
-    patched = await client.patch(REQUESTS, key.name, MergePatch(body), namespace=key.namespace)
+    present = request.metadata.annotations.get(OPERATION_ANNOTATION)
+    if word == OPERATION_ROTATE and present == OPERATION_REVOKE:
+        raise SettingError(
+            f"The accessrequest {key.name!r} is revoked, and has no token to rotate; 'mooring access revoke --undo' "
+            f"grants it again."
+        )
+    if word is None and present != OPERATION_REVOKE:
+        raise SettingError(f"The accessrequest {key.name!r} is not revoked.")
+    # As it was seen: two people at once must not undo each other's word unawares.
+    identity = {"uid": request.metadata.uid, "resourceVersion": request.metadata.resource_version}
+    body: dict[str, Any] = {"metadata": {**identity, "annotations": {OPERATION_ANNOTATION: word}}}
+    try:
+        patched = await client.patch(REQUESTS, key.name, MergePatch(body), namespace=key.namespace)
+    except Conflict:
+        return await _operate(client, key, word)
     return patched.metadata.uid
 
 

@@ -19,6 +19,7 @@ from mooring.kube import ObjectKey, key_of, typed
 from mooring.kube.errors import Conflict, NotFound
 from mooring.providers.sdk.asking import Pauses, ProviderFailed, asked
 from mooring.providers.sdk.drift import Drift
+from mooring.providers.sdk.granting.leaving import Leaver, StillThere
 from mooring.providers.sdk.naming import cluster_finalizer
 from mooring.providers.sdk.ordering import last_order_of, order_of
 from mooring.providers.sdk.provider import Refused, State
@@ -50,9 +51,10 @@ _GOING = Report(truth=Truth.FALSE, reason=DELETING, message="The cluster is bein
 class ClusterReconciler:
     """For one instance of a provider."""
 
-    def __init__(self, manager: Manager, seen: Seen, drift: Drift) -> None:
+    def __init__(self, manager: Manager, seen: Seen, drift: Drift, leaver: Leaver) -> None:
         self._seen = seen
         self._drift = drift
+        self._leaver = leaver
         self._clock = manager.clock
         self._client = manager.client
         self._recorder = manager.recorder
@@ -126,11 +128,13 @@ class ClusterReconciler:
             order = last_order_of(cluster, profile, self._seen, running=self._runs(cluster))
             if not _is_going(cluster):
                 await self._tell(cluster, _GOING)
+            if provider.keeps_clusters:
+                await self._leave(cluster, profile)
             gone = await asked(provider, provider.delete(order))
         except Refused as error:
             await self._tell(cluster, refused(str(error), error.reason))
             return Outcome.await_change()
-        except ProviderFailed as error:
+        except (ProviderFailed, StillThere) as error:
             await self._tell(cluster, failed(str(error)))
             raise TryAgain(str(error)) from None
         if not gone:
@@ -138,6 +142,15 @@ class ClusterReconciler:
             return Outcome.requeue(after=self._pauses.next(key, DELETING))
         await self._let_go(cluster)
         return Outcome.await_change()
+
+    async def _leave(self, cluster: Cluster, profile: ClusterProfile) -> None:
+        """Take what is ours out of a cluster that stays; when that has been in vain for long, say what is left."""
+        try:
+            await self._leaver.leave(cluster, profile)
+        except StillThere as error:
+            if not error.given_up:
+                raise
+            self._record(cluster, reason="LeftBehind", note=str(error), warning=True)
 
     async def _let_go(self, cluster: Cluster) -> None:
         there = self._seen.clusters.get(key_of(cluster))

@@ -11,7 +11,8 @@ from mooring.kube import ObjectKey
 from mooring.providers.sdk.clusters import ClusterReconciler
 from mooring.providers.sdk.drift import Drift
 from mooring.providers.sdk.granting.controllers import RIGHTS as GRANTING_RIGHTS
-from mooring.providers.sdk.granting.controllers import add_granting
+from mooring.providers.sdk.granting.controllers import Granting, add_granting
+from mooring.providers.sdk.granting.leaving import Leaver
 from mooring.providers.sdk.naming import cluster_finalizer, is_name
 from mooring.providers.sdk.provider import Provider
 from mooring.providers.sdk.publishing import Publisher
@@ -28,7 +29,7 @@ _READ = ["get", "list", "watch"]
 _DEFINITIONS = {"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"]}
 
 
-def add_provider(manager: Manager, provider: Provider[Any], *, name: str, environment: str) -> None:
+def add_provider(manager: Manager, provider: Provider[Any], *, name: str, environment: str) -> Granting:
     """Add one instance of a provider. Several may be on one manager, of one implementation or of several."""
     for word, text in (("provider", name), ("environment", environment)):
         if not is_name(text):
@@ -38,13 +39,14 @@ def add_provider(manager: Manager, provider: Provider[Any], *, name: str, enviro
             )
     provider.platform = manager.client
     seen = Seen(manager, provider, name=name, environment=environment)
-    configs, clusters = _add_publishing(manager, seen), _add_clusters(manager, seen)
+    granting = add_granting(manager, seen)
+    configs, clusters = _add_publishing(manager, seen), _add_clusters(manager, seen, granting.leaver)
 
     def wake(key: ObjectKey) -> None:
         (clusters if key.namespace else configs).enqueue(key)
 
-    add_granting(manager, seen)
     manager.background(lambda: provider.watch(wake))
+    return granting
 
 
 def _add_publishing(manager: Manager, seen: Seen) -> Controller:
@@ -60,10 +62,10 @@ def _add_publishing(manager: Manager, seen: Seen) -> Controller:
     return controller
 
 
-def _add_clusters(manager: Manager, seen: Seen) -> Controller:
+def _add_clusters(manager: Manager, seen: Seen, leaver: Leaver) -> Controller:
     drift = Drift(cluster_finalizer(seen.provider.config))
     wakes = ClusterWakes(seen, drift)
-    reconciler = ClusterReconciler(manager, seen, drift)
+    reconciler = ClusterReconciler(manager, seen, drift, leaver)
     seen.clusters.subscribe(lambda _: None, cleared=reconciler.begin_anew)
     sources: list[Source[Any]] = [
         Source(store=seen.clusters, when=wakes.cluster_asks),

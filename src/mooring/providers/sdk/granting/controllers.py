@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.api.conditions import READY, found
+from mooring.api.marks import GRANT_FINALIZER
 from mooring.api.requests import ClusterRequest
+from mooring.entry.entrants import ENTRANT_LABEL
 from mooring.kube import Bare, Change, ObjectKey, key_of
+from mooring.providers.sdk.granting.leaving import Leaver
 from mooring.providers.sdk.granting.making import Maker
 from mooring.providers.sdk.granting.reconciler import Granter
 from mooring.providers.sdk.granting.seen import AccessSeen
@@ -36,25 +40,34 @@ RIGHTS: Final[list[dict[str, Any]]] = [
 ]
 
 
-def add_granting(manager: Manager, sdk: Seen) -> Sweeper:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Granting:
+    """What others need of it."""
+
+    sweeper: Sweeper
+    leaver: Leaver
+
+
+def add_granting(manager: Manager, sdk: Seen) -> Granting:
     """Answer the AccessRequests for clusters of one instance of a provider."""
     seen = AccessSeen(manager, sdk)
     targets = Targets(sdk, manager.clock)
-    granter = Granter(manager, seen, Maker(targets, sdk.name), Trust(seen))
+    trust = Trust(seen, lambda key: controller.enqueue(key))
+    granter = Granter(manager, seen, Maker(targets, sdk.name), trust)
     wakes = _Wakes(seen)
     controller = Controller(
         f"{sdk.name}-access",
         granter,
         [
             Source(store=seen.requests, when=wakes.request_asks),
-            Source(store=seen.secrets, keys=wakes.secret_to_request),
+            Source(store=seen.secrets, keys=wakes.secret_to_requests),
             Source(store=sdk.clusters, keys=wakes.cluster_to_requests),
             Source(store=sdk.profiles, keys=wakes.profile_to_requests),
         ],
         workers=WORKERS,
     )
     manager.add(controller)
-    sweeper = Sweeper(manager.client, manager.clock, seen, targets, granter, controller.enqueue)
+    sweeper = Sweeper(manager.clock, seen, targets, granter, trust, controller.enqueue)
     manager.background(sweeper.run)
 
     async def leave() -> None:
@@ -64,7 +77,7 @@ def add_granting(manager: Manager, sdk: Seen) -> Sweeper:
             await targets.close()
 
     manager.background(leave)
-    return sweeper
+    return Granting(sweeper=sweeper, leaver=Leaver(manager.clock, seen, targets, granter))
 
 
 class _Wakes:
@@ -74,15 +87,15 @@ class _Wakes:
         self._seen = seen
 
     def request_asks(self, change: Change[AccessRequest]) -> bool:
-        return any_of(asked_for, labels_changed, annotations_changed)(change) or _status_lost(change)
+        return any_of(asked_for, labels_changed, annotations_changed, _was_let_go)(change) or _status_lost(change)
 
-    def secret_to_request(self, change: Change[Bare]) -> Iterable[ObjectKey]:
+    def secret_to_requests(self, change: Change[Bare]) -> Iterable[ObjectKey]:
         """A Secret that is gone, or that somebody has laid a hand on."""
-        there = change.after or change.before
-        if there is None or (change.before is None and change.after is not None):
+        before, after = change.before, change.after
+        if before is None:
             return ()
-        owners = [one for one in there.metadata.owner_references if one.kind == _API.kind]
-        return [ObjectKey(there.metadata.namespace, one.name) for one in owners]
+        uids = {one.metadata.labels.get(ENTRANT_LABEL, "") for one in (before, after) if one is not None}
+        return [key_of(one) for uid in uids for one in self._seen.of_uid(uid)]
 
     def cluster_to_requests(self, change: Change[Cluster]) -> Iterable[ObjectKey]:
         before, after = change.before, change.after
@@ -103,9 +116,19 @@ def _looks(cluster: Cluster) -> object:
     status, metadata = cluster.status, cluster.metadata
     ready = found(status.conditions, READY) if status is not None else None
     address = status.api_server if status is not None else ""
-    return metadata.finalizers, metadata.deleting, address, ready.status if ready is not None else None
+    return metadata.uid, metadata.finalizers, metadata.deleting, address, ready.status if ready is not None else None
 
 
 def _status_lost(change: Change[AccessRequest]) -> bool:
     before, after = change.before, change.after
     return before is not None and after is not None and before.status is not None and after.status is None
+
+
+def _was_let_go(change: Change[AccessRequest]) -> bool:
+    """Somebody has taken our finalizer away."""
+    before, after = change.before, change.after
+    return before is not None and after is not None and _is_held(before) and not _is_held(after)
+
+
+def _is_held(request: AccessRequest) -> bool:
+    return GRANT_FINALIZER in request.metadata.finalizers

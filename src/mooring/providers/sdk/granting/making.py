@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,15 +12,18 @@ import msgspec
 from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.entry.closing import close
-from mooring.entry.doors import Door
+from mooring.entry.doors import Door, Unfit, oidc_door, token_door
 from mooring.entry.entrants import ACCOUNTS, Entrant
 from mooring.entry.kubeconfigs import oidc_kubeconfig, token_kubeconfig
-from mooring.entry.opening import NamespaceMissing, NotOurs, Unsettled, make, mend
+from mooring.entry.opening import NamespaceMissing, NotOurs, Unsettled, make, mend, together
 from mooring.entry.renewing import GRACE
-from mooring.entry.tokens import Issued, issue, retire, retire_all_but
+from mooring.entry.resources import ACCOUNTS as ACCOUNT_KIND
+from mooring.entry.resources import SECRETS
+from mooring.entry.tokens import Issued, issue, retire
 from mooring.kube import Client, KubeError, ObjectKey, key_of
 from mooring.kube.errors import BadRequest, Invalid, InvalidName, NotFound
 from mooring.providers.sdk.asking import ProviderFailed
+from mooring.providers.sdk.granting.claims import account_in
 from mooring.providers.sdk.granting.plan import Open, address_of, lifetime_of
 from mooring.providers.sdk.granting.reasons import Answered, Reason
 from mooring.providers.sdk.granting.records import Record
@@ -49,6 +52,19 @@ class Made:
     kubeconfig: dict[str, Any] | None
 
 
+def door_of(request: AccessRequest, entrant: Entrant) -> tuple[Door | None, str]:
+    """The door that is asked for, or why it cannot be made."""
+    spec = request.spec
+    try:
+        if spec.token is not None:
+            return token_door(entrant, spec.token), ""
+        if spec.oidc is not None:
+            return oidc_door(entrant, spec.oidc), ""
+    except Unfit as error:
+        return None, str(error)
+    return None, "Exactly one of spec.token and spec.oidc must be set."
+
+
 class Maker:
     """Does in clusters what was decided."""
 
@@ -61,18 +77,22 @@ class Maker:
         async with self._entered(visit) as target:
             if step.fresh or step.mend:
                 await _put(target, door, fresh=step.fresh)
-            if step.mend and door.account:
-                # Whoever was here before us may have been stopped after a token was issued and before it was recorded.
-                await retire_all_but(target, ACCOUNTS, door.entrant, _recorded_issues(record))
+            needs_token = step.issue
+            if not step.fresh and (step.mend or step.issue):
+                is_dead = await _tidied(target, door, record, look_at_account=step.mend)
+                needs_token |= is_dead and bool(door.account)
             issued = None
-            if step.issue:
+            if needs_token:
                 issued = await _issued(target, door, lifetime=lifetime_of(visit.request), now=now)
+                if record is not None and record.retiring:
+                    # Two at a time: the one before the last has no more grace.
+                    await retire(target, ACCOUNTS, record.retiring, entrant=door.entrant)
             new = _record(visit, door, record, issued, server=target.connection.server, now=now)
             return Made(record=new, kubeconfig=self._kubeconfig(visit, new, issued, target.connection.ca))
 
-    async def retire(self, visit: Visit, name: str) -> None:
+    async def retire(self, visit: Visit, entrant: Entrant, issues: Iterable[str]) -> None:
         async with self._entered(visit) as target:
-            await retire(target, ACCOUNTS, name)
+            await together(*(retire(target, ACCOUNTS, one, entrant=entrant) for one in issues))
 
     async def close(self, visit: Visit, entrant: Entrant) -> None:
         async with self._entered(visit) as target:
@@ -124,15 +144,28 @@ async def _issued(target: Client, door: Door, *, lifetime: float, now: float) ->
         return await issue(target, door, accounts=ACCOUNTS, lifetime=lifetime, now=now)
 
 
-def _recorded_issues(record: Record | None) -> list[str]:
-    return [] if record is None else [one for one in (record.issue, record.retiring) if one]
+async def _tidied(target: Client, door: Door, record: Record | None, *, look_at_account: bool) -> bool:
+    """Retire what nobody has written down: whoever was here before us may have been stopped after a token was issued
+    and before it was recorded. Tells whether the recorded token is dead, because somebody has removed what it lives
+    with."""
+    kept = record.issues if record is not None and door.account else []
+    listed = await target.list(SECRETS, namespace=ACCOUNTS, label_selector=door.entrant.selector)
+    names = [one["metadata"]["name"] for one in listed.items]
+    await together(*(retire(target, ACCOUNTS, name) for name in names if name not in kept))
+    if record is None or record.issue not in names:
+        return True
+    if not (look_at_account and door.account):
+        return False
+    account = await target.get(ACCOUNT_KIND, door.account, namespace=ACCOUNTS)
+    return bool(account["metadata"]["uid"] != record.account)
 
 
 def _record(visit: Visit, door: Door, old: Record | None, issued: Issued | None, *, server: str, now: float) -> Record:
     new = msgspec.structs.replace(
-        old or Record(door="", server=""),
+        old if old is not None and door.account else Record(door="", server=""),
         door=door.fingerprint,
         server=address_of(visit.cluster, server),
+        cluster=visit.cluster.metadata.uid,
         generation=visit.request.metadata.generation,
     )
     if issued is None:
@@ -141,8 +174,17 @@ def _record(visit: Visit, door: Door, old: Record | None, issued: Issued | None,
     return msgspec.structs.replace(
         new,
         issue=issued.issue,
+        account=account_in(issued.token),
+        lifetime=lifetime_of(visit.request),
         created=issued.created,
         expires=issued.expires,
         retiring=before,
         retire_at=min(now + GRACE, old.expires) if old is not None and before else 0.0,
     )
+
+
+def without(record: Record, issues: Collection[str]) -> Record:
+    """The record when these tokens are no more."""
+    if record.retiring in issues:
+        record = msgspec.structs.replace(record, retiring="", retire_at=0.0)
+    return msgspec.structs.replace(record, issue="") if record.issue in issues else record

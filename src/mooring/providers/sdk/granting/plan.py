@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster
@@ -16,6 +18,9 @@ from mooring.entry.tokens import USUAL
 from mooring.providers.sdk.granting.reasons import Reason
 from mooring.providers.sdk.granting.records import Record
 
+# Seconds. A token that was issued later than now was issued by another clock, which tells nothing about its end.
+_SKEW: Final = 300.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
@@ -28,24 +33,30 @@ class Sight:
     door: Door | None  # None: what is asked for cannot be made
     trouble: str = ""  # why it cannot
     suspect: bool = False  # somebody saw that the door is not whole
+    spoiled: bool = False  # somebody has changed the kubeconfig
     now: float = 0.0
+
+    @property
+    def valid(self) -> Record | None:
+        """The record, if it is of this cluster, and not of an earlier one of the same name."""
+        return self.record if self.record is not None and self.record.cluster == self.cluster.metadata.uid else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shut:
-    """Close the door, if there is one, and tell why. ``told``: somebody else tells it."""
+    """Close the door, if there is one, and tell why."""
 
     reason: str
     message: str
-    told: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """Nothing can be done now; what changes wakes us."""
+    """Nothing can be done now; what changes wakes us. ``void``: the kubeconfig that is there leads nowhere."""
 
     reason: str
     message: str
+    void: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +70,9 @@ class Open:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retire:
-    """The token before the present one has had its time."""
+    """These tokens have had their time. It comes before all else, because all else may fail."""
+
+    issues: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,25 +87,35 @@ Step = Shut | Wait | Open | Retire | Rest
 
 def next_step(sight: Sight) -> Step:
     """The next thing to do."""
-    request, record = sight.request, sight.record
+    request, record = sight.request, sight.valid
     if not sight.verdict.allowed:
-        return Shut(reason=sight.verdict.reason, message=sight.verdict.message, told=True)
+        return Shut(reason=sight.verdict.reason, message=sight.verdict.message)
     if _operation(request) == OPERATION_REVOKE:
         return Shut(reason=Reason.REVOKED, message="Access was revoked; take the annotation away to grant it again.")
     if sight.door is None:
         return Shut(reason=Reason.UNFIT, message=sight.trouble)
+    if sight.cluster.metadata.deleting:
+        return Wait(reason=Reason.CLUSTER_NOT_READY, message="The cluster is being deleted.")
     if record is None:
-        if not _can_be_entered(sight.cluster):
-            return Wait(reason=Reason.CLUSTER_NOT_READY, message="The cluster is not ready yet.")
-        fresh = GRANT_FINALIZER not in request.metadata.finalizers
-        return Open(fresh=fresh, mend=not fresh, issue=bool(sight.door.account))
+        return _beginning(sight, sight.door)
+    due = _due(record, sight.now)
+    if due:
+        return Retire(issues=due)
     mend = sight.suspect or record.door != sight.door.fingerprint
     issue = bool(sight.door.account) and _needs_token(sight, record)
-    if mend or issue or record.generation != request.metadata.generation:
+    is_old = record.generation != request.metadata.generation or _has_moved(sight.cluster, record)
+    if mend or issue or is_old or sight.spoiled:
         return Open(mend=mend, issue=issue)
-    if record.retiring and sight.now >= record.retire_at:
-        return Retire()
     return Rest(until=_next_look(request, record))
+
+
+def _beginning(sight: Sight, door: Door) -> Step:
+    """Nothing is written down: nothing was made, or we were stopped before it was written, or it was lost."""
+    if not _can_be_entered(sight.cluster):
+        message = "The cluster is not ready yet."
+        return Wait(reason=Reason.CLUSTER_NOT_READY, message=message, void=sight.record is not None)
+    fresh = GRANT_FINALIZER not in sight.request.metadata.finalizers
+    return Open(fresh=fresh, mend=not fresh, issue=bool(door.account))
 
 
 def lifetime_of(request: AccessRequest) -> float:
@@ -111,13 +134,32 @@ def _operation(request: AccessRequest) -> str:
     return request.metadata.annotations.get(OPERATION_ANNOTATION, "")
 
 
+def _due(record: Record, now: float) -> list[str]:
+    """Tokens that must end: the one before after its grace, and any at the end of its life.
+
+    Servers issue none for less than ten minutes, so one may still work when its time is over.
+    """
+    due = [record.retiring] if record.retiring and now >= record.retire_at else []
+    return [*due, record.issue] if record.issue and now >= record.expires else due
+
+
 def _needs_token(sight: Sight, record: Record) -> bool:
-    """None yet, one that is due, one that somebody wants replaced, or one for an address that is no longer true."""
-    if not record.issue or _operation(sight.request) == OPERATION_ROTATE:
-        return True
-    if record.server != address_of(sight.cluster, record.server):
-        return True
-    return sight.now >= renewal_due(sight.request.metadata.uid, created=record.created, expires=record.expires)
+    """None yet, one that is due or for another life, one that somebody wants replaced or has spoiled, or one for an
+    address that is no longer true."""
+    request, now = sight.request, sight.now
+    return (
+        not record.issue
+        or sight.spoiled
+        or _operation(request) == OPERATION_ROTATE
+        or record.lifetime != lifetime_of(request)
+        or _has_moved(sight.cluster, record)
+        or now >= renewal_due(request.metadata.uid, created=record.created, expires=record.expires)
+        or now < record.created - _SKEW
+    )
+
+
+def _has_moved(cluster: Cluster, record: Record) -> bool:
+    return record.server != address_of(cluster, record.server)
 
 
 def _next_look(request: AccessRequest, record: Record) -> float | None:

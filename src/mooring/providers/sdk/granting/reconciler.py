@@ -7,30 +7,27 @@ Stopped after any of them, the next run finds the finalizer but no record, looks
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
 
-import msgspec
-
-from mooring.api.access import AccessRequest, AccessRequestStatus
-from mooring.api.marks import GRANT_FINALIZER, OPERATION_ANNOTATION, OPERATION_RECONCILE, OPERATION_ROTATE
-from mooring.entry.doors import Door, Unfit, oidc_door, token_door
+from mooring.api.access import AccessRequest
+from mooring.api.marks import GRANT_FINALIZER
+from mooring.entry.creators import may_enter
 from mooring.entry.entrants import Entrant
 from mooring.entry.looking import is_whole
 from mooring.entry.opening import Part
 from mooring.entry.policies import cluster_named, judged, request_named
-from mooring.kube import Object, ObjectKey, key_of, typed
-from mooring.kube.errors import NotFound
+from mooring.kube import Object, ObjectKey, key_of
 from mooring.providers.sdk.access import responsible_for
 from mooring.providers.sdk.granting import status
 from mooring.providers.sdk.granting.keeping import Keeper
-from mooring.providers.sdk.granting.making import Maker, Visit
+from mooring.providers.sdk.granting.making import Made, Maker, Visit, door_of, without
 from mooring.providers.sdk.granting.plan import Open, Rest, Retire, Shut, Sight, Wait, next_step
 from mooring.providers.sdk.granting.reasons import Answered
+from mooring.providers.sdk.granting.records import Record
 from mooring.providers.sdk.granting.seen import AccessSeen
+from mooring.providers.sdk.granting.telling import Teller
 from mooring.providers.sdk.granting.trust import Trust
-from mooring.runtime import Manager, Outcome, TryAgain, Writer, with_finalizer, without_finalizer
-from mooring.runtime.clock import timestamp
+from mooring.runtime import Manager, Outcome, TryAgain
 
 
 class Granter:
@@ -44,8 +41,9 @@ class Granter:
         self._clock = manager.clock
         self._recorder = manager.recorder
         self._keeper = Keeper(manager.client, seen)
-        self._writer = Writer(manager.client, typed(AccessRequest), seen.requests)
+        self._teller = Teller(manager, seen)
         self.suspects: set[str] = set()  # uids of requests whose doors were seen to be damaged
+        self.under_way: set[str] = set()  # uids of requests whose doors are just being opened
 
     async def reconcile(self, key: ObjectKey) -> Outcome:
         request = self._seen.requests.get(key)
@@ -54,14 +52,16 @@ class Granter:
         visit = self._visit(request)
         if request.metadata.deleting:
             return await self._end(request, visit)
-        # Anybody may have written the labels: they are no more than a hint to look.
-        if visit is None or not responsible_for(request, self._seen.sdk.name, profile=visit.cluster.spec.profile):
+        if visit is None or not (self._is_asked(visit) or GRANT_FINALIZER in request.metadata.finalizers):
             return Outcome.await_change()
         try:
             return await self._answer(visit)
         except Answered as answer:
-            how = status.denied if answer.denied else status.pending
-            await self._tell(visit, how, answer.reason, str(answer))
+            if answer.denied:
+                # Something else may have been asked for, and given, before.
+                there = self._visit(self._seen.requests.get(key) or request) or visit
+                return await self._shut(Shut(reason=answer.reason, message=str(answer)), there)
+            await self._tell_pending(visit, answer.reason, str(answer))
             if answer.final:
                 return Outcome.await_change()
             raise TryAgain(str(answer)) from None
@@ -75,47 +75,55 @@ class Granter:
             return None
         return Visit(request=request, cluster=cluster, profile=profile)
 
+    def _is_asked(self, visit: Visit) -> bool:
+        """Anybody may have written the labels: they are no more than a hint to look."""
+        return responsible_for(visit.request, self._seen.sdk.name, profile=visit.cluster.spec.profile)
+
     # -- granting -----------------------------------------------------------------------------------------------
 
     async def _answer(self, visit: Visit) -> Outcome:
         sight = await self._sight(visit)
         match next_step(sight):
             case Shut() as step:
-                return await self._shut(step, visit, sight)
+                return await self._shut(step, visit)
             case Wait() as step:
-                await self._tell(visit, status.pending, step.reason, step.message)
+                if step.void:
+                    await self._keeper.remove(visit.request)
+                await self._tell_pending(visit, step.reason, step.message)
                 return Outcome.await_change()
             case Open() as step:
                 return await self._open(step, visit, sight)
-            case Retire():
-                return await self._retire(visit, sight)
+            case Retire() as step:
+                return await self._retire(step, visit, sight.valid)
             case Rest() as step:
-                await self._noticed(visit)
-                await self._tell_granted(visit)
+                await self._trust.establish(visit)  # which may have ended without a word
+                await self._settle(visit, await self._teller.held(visit.request))
                 return Outcome.await_change() if step.until is None else self._at(step.until)
 
     def _at(self, moment: float) -> Outcome:
-        return Outcome.requeue(after=moment - self._now())
+        return Outcome.requeue(after=max(0.0, moment - self._now()))
 
     async def _sight(self, visit: Visit) -> Sight:
         request = visit.request
         holds = await self._seen.holds(request_named(request), visit.cluster)
-        door, trouble = _door(request, self._entrant(request, await self._seen.installation()))
+        entrant = await self._entrant(request)
+        door, trouble = door_of(request, entrant)
         return Sight(
             request=request,
             cluster=visit.cluster,
             verdict=judged(request, visit.cluster, visit.profile, holds=holds),
-            record=self._keeper.record(request),
+            record=self._keeper.record(request, entrant),
             door=door,
             trouble=trouble,
             suspect=request.metadata.uid in self.suspects,
+            spoiled=await self._keeper.is_spoiled(request, entrant),
             now=self._now(),
         )
 
-    def _entrant(self, request: AccessRequest, installation: str) -> Entrant:
+    async def _entrant(self, request: AccessRequest) -> Entrant:
         sdk = self._seen.sdk
         return Entrant(
-            installation=installation,
+            installation=await self._seen.installation(),
             environment=sdk.environment,
             provider=sdk.name,
             key=key_of(request),
@@ -126,52 +134,87 @@ class Granter:
         if sight.door is None:
             raise TypeError("what cannot be made is not opened")
         if sight.verdict.ask_creator:
-            raise NotImplementedError
-        self._keeper.check(visit.request)
-        visit = await self._held(visit)
-        if visit.request.spec.oidc is not None:
-            await self._trust.establish(visit)
-        made = await self._maker.open(step, visit, sight.door, sight.record, now=sight.now)
-        if made.kubeconfig is not None:
-            await self._keeper.write(visit.request, made.record, made.kubeconfig)
-        else:
-            await self._keeper.note(visit.request, made.record)
-        self.suspects.discard(visit.request.metadata.uid)
-        await self._noticed(visit)
-        await self._tell_granted(visit)
+            verdict = await may_enter(self._client, visit.request, key_of(visit.cluster))
+            if not verdict.allowed:
+                return await self._shut(Shut(reason=verdict.reason, message=verdict.message), visit)
+        await self._keeper.check(visit.request, ask=not step.fresh and sight.record is None)
+        uid = visit.request.metadata.uid
+        self.under_way.add(uid)
+        try:
+            request = await self._teller.held(visit.request)
+            held = Visit(request=request, cluster=visit.cluster, profile=visit.profile)
+            await self._trust.establish(held)
+            made = await self._maker.open(step, held, sight.door, sight.valid, now=sight.now)
+            await self._write_down(made, held, sight.door.entrant)
+        finally:
+            self.under_way.discard(uid)
+        self.suspects.discard(uid)
+        await self._settle(visit, request)
         return Outcome.requeue(after=0.0) if made.record.issue else Outcome.await_change()
 
-    async def _retire(self, visit: Visit, sight: Sight) -> Outcome:
-        if sight.record is not None:
-            await self._maker.retire(visit, sight.record.retiring)
-            await self._keeper.note(visit.request, msgspec.structs.replace(sight.record, retiring="", retire_at=0.0))
+    async def _write_down(self, made: Made, visit: Visit, entrant: Entrant) -> None:
+        if made.kubeconfig is None:
+            await self._keeper.note(visit.request, made.record)
+            return
+        try:
+            await self._keeper.write(visit.request, made.record, made.kubeconfig)
+        except Answered:
+            # Nobody gets to see this one.
+            await self._maker.retire(visit, entrant, [made.record.issue] if made.record.issue else [])
+            raise
+
+    async def _settle(self, visit: Visit, request: AccessRequest) -> None:
+        """All is done: say so, and that what was asked for has been heard."""
+        await self._teller.noticed(visit.request)
+        await self._teller.tell(request, status.granted)
+
+    async def _retire(self, step: Retire, visit: Visit, record: Record | None) -> Outcome:
+        if record is not None:
+            await self._maker.retire(visit, await self._entrant(visit.request), step.issues)
+            await self._keeper.note(visit.request, without(record, step.issues))
         return Outcome.requeue(after=0.0)
 
     # -- looked at from outside ---------------------------------------------------------------------------------
 
-    async def is_damaged(self, request: AccessRequest, parts: Mapping[Part, Object]) -> bool:
-        """Whether what is in the cluster is not what a granted request should have there."""
-        if request.metadata.deleting or self._keeper.record(request) is None:
-            return False
-        door, _ = _door(request, self._entrant(request, await self._seen.installation()))
-        return door is not None and not is_whole(door, parts)
+    async def is_damaged(
+        self, request: AccessRequest, parts: Mapping[Part, Object], accounts: Collection[str], issues: Collection[str]
+    ) -> bool:
+        """Whether what is in the cluster is not what a granted request should have there.
 
-    def issues_of(self, request: AccessRequest) -> list[str]:
+        ``accounts`` are the uids of the accounts there, ``issues`` the names of what tokens live with.
+        """
+        entrant = await self._entrant(request)
+        record = self._keeper.record(request, entrant)
+        if request.metadata.deleting or record is None or entrant.uid in self.under_way:
+            return False
+        door, _ = door_of(request, entrant)
+        if door is None:
+            return False
+        is_dead = bool(record.issue) and (record.issue not in issues or record.account not in accounts)
+        return is_dead or not is_whole(door, parts)
+
+    async def issues_of(self, request: AccessRequest) -> Collection[str]:
         """The tokens of a request that are recorded."""
-        record = self._keeper.record(request)
-        return [] if record is None else [one for one in (record.issue, record.retiring) if one]
+        record = self._keeper.record(request, await self._entrant(request))
+        return [] if record is None else record.issues
 
     # -- closing ------------------------------------------------------------------------------------------------
 
-    async def _shut(self, step: Shut, visit: Visit, sight: Sight) -> Outcome:
+    async def _shut(self, step: Shut, visit: Visit) -> Outcome:
         """Nothing is left in the cluster, nor of the kubeconfig; the request stays, and says why."""
-        if GRANT_FINALIZER in visit.request.metadata.finalizers:
-            await self._close(visit)
-            await self._keeper.remove(visit.request)
-            await self._let_go(visit.request)
-            self._announce(visit.request, step)
-        if not step.told:
-            await self._tell(visit, status.denied, step.reason, step.message)
+        request = visit.request
+        if GRANT_FINALIZER in request.metadata.finalizers:
+            # First what can be done in any case: nobody finds the kubeconfig any more.
+            await self._keeper.remove(request)
+            try:
+                await self._close(visit)
+            except Answered as answer:
+                message = f"{step.message} It is not ended in the cluster yet. {answer}"
+                await self._teller.tell(request, status.denied, answer.reason, message)
+                raise TryAgain(str(answer)) from None
+            await self._teller.let_go(request)
+            self._announce(request, step)
+        await self._teller.tell(request, status.denied, step.reason, step.message)
         return Outcome.await_change()
 
     def _announce(self, request: AccessRequest, step: Shut) -> None:
@@ -181,9 +224,8 @@ class Granter:
         )
 
     async def _close(self, visit: Visit) -> None:
-        await self._maker.close(visit, self._entrant(visit.request, await self._seen.installation()))
-        if visit.request.spec.oidc is not None:
-            await self._trust.withdraw(visit)
+        await self._maker.close(visit, await self._entrant(visit.request))
+        await self._trust.withdraw(visit)
 
     async def _end(self, request: AccessRequest, visit: Visit | None) -> Outcome:
         if GRANT_FINALIZER not in request.metadata.finalizers:
@@ -193,11 +235,11 @@ class Granter:
         try:
             await self._close(visit)
         except Answered as answer:
-            # A cluster that is on its way out takes the door along, and need not answer any more.
+            # A cluster that is gone took the door along, and need not answer any more.
             if not await self._seen.is_gone(key_of(visit.cluster), visit.cluster.metadata.uid):
-                await self._tell(visit, status.pending, answer.reason, str(answer))
+                await self._tell_pending(visit, answer.reason, str(answer))
                 raise TryAgain(str(answer)) from None
-        await self._let_go(request)
+        await self._teller.let_go(request)
         return Outcome.await_change()
 
     async def _end_without_cluster(self, request: AccessRequest) -> Outcome:
@@ -205,69 +247,12 @@ class Granter:
         named = cluster_named(request)
         ours = responsible_for(request, self._seen.sdk.name)
         if ours and (named is None or await self._seen.is_gone(named)):
-            await self._let_go(request)
+            await self._teller.let_go(request)
         return Outcome.await_change()
 
-    async def _let_go(self, request: AccessRequest) -> None:
-        there = self._seen.requests.get(key_of(request))
-        if there is None or there.metadata.uid != request.metadata.uid:
-            return
-        finalizers = without_finalizer(there.metadata.finalizers, GRANT_FINALIZER)
-        try:
-            await self._writer.save(there, _with(there, finalizers=finalizers), guarded=True)
-        except NotFound:
-            self._seen.requests.deleted(there)
-
-    # -- writing ------------------------------------------------------------------------------------------------
-
-    async def _held(self, visit: Visit) -> Visit:
-        """With our finalizer on it: nothing is made before."""
-        request = visit.request
-        finalizers = with_finalizer(request.metadata.finalizers, GRANT_FINALIZER)
-        if finalizers != request.metadata.finalizers:
-            request = await self._writer.save(request, _with(request, finalizers=finalizers), guarded=True)
-        return Visit(request=request, cluster=visit.cluster, profile=visit.profile)
-
-    async def _noticed(self, visit: Visit) -> None:
-        """Take the word to look at it, or to rotate, away again."""
-        request = self._seen.requests.get(visit.key) or visit.request
-        annotations = dict(request.metadata.annotations)
-        if annotations.get(OPERATION_ANNOTATION) in (OPERATION_RECONCILE, OPERATION_ROTATE):
-            del annotations[OPERATION_ANNOTATION]
-            await self._writer.save(request, _with(request, annotations=annotations))
-
-    async def _tell_granted(self, visit: Visit) -> None:
-        await self._save_status(visit, lambda there: status.granted(there, now=self._timestamp()))
-
-    async def _tell(self, visit: Visit, how: Any, reason: str, message: str) -> None:
-        await self._save_status(visit, lambda there: how(there, reason, message, now=self._timestamp()))
-
-    async def _save_status(self, visit: Visit, new: Any) -> None:
-        there = self._seen.requests.get(visit.key)
-        if there is None or there.metadata.uid != visit.request.metadata.uid:
-            return
-        told: AccessRequestStatus = new(there)
-        if told is not there.status:
-            await self._writer.save(there, msgspec.structs.replace(there, status=told))
+    async def _tell_pending(self, visit: Visit, reason: str, message: str) -> None:
+        record = self._keeper.record(visit.request, await self._entrant(visit.request))
+        await self._teller.tell(visit.request, status.pending, reason, message, has_secret=record is not None)
 
     def _now(self) -> float:
         return self._clock.now().timestamp()
-
-    def _timestamp(self) -> str:
-        return timestamp(self._clock.now())
-
-
-def _door(request: AccessRequest, entrant: Entrant) -> tuple[Door | None, str]:
-    spec = request.spec
-    try:
-        if spec.token is not None:
-            return token_door(entrant, spec.token), ""
-        if spec.oidc is not None:
-            return oidc_door(entrant, spec.oidc), ""
-    except Unfit as error:
-        return None, str(error)
-    return None, "Exactly one of spec.token and spec.oidc must be set."
-
-
-def _with(request: AccessRequest, **fields: Any) -> AccessRequest:
-    return msgspec.structs.replace(request, metadata=msgspec.structs.replace(request.metadata, **fields))

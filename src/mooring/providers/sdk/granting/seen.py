@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -11,10 +12,11 @@ from mooring.api.claims import claims_on
 from mooring.api.clusters import Cluster
 from mooring.api.marks import PROVIDER_LABEL
 from mooring.api.requests import ClusterRequest
-from mooring.entry.entrants import ENTRANT_LABEL
+from mooring.entry.entrants import ENTRANT_LABEL, REQUEST_ANNOTATION
+from mooring.entry.opening import Part
 from mooring.entry.policies import cluster_named
-from mooring.kube import Bare, ObjectKey, metadata_of, typed, untyped
-from mooring.kube.errors import NotFound
+from mooring.kube import Bare, Change, Object, ObjectKey, metadata_of, typed, untyped
+from mooring.kube.errors import InvalidName, NotFound
 from mooring.providers.sdk.seen import Seen
 from mooring.runtime import Manager, Store
 
@@ -39,6 +41,22 @@ class AccessSeen:
         )
         selector = f"{PROVIDER_LABEL}={sdk.name},{ENTRANT_LABEL}"
         self.secrets: Store[Bare] = manager.store(metadata_of(_PLAIN), label_selector=selector)
+        self.own_revisions: dict[str, str] = {}  # by the Secret's uid: as we wrote it last
+        self.touched: set[str] = set()  # uids of requests whose Secrets somebody else has changed
+        self.secrets.subscribe(self._note_touched, cleared=self._begin_anew)
+
+    def _note_touched(self, change: Change[Bare]) -> None:
+        before, after = change.before, change.after
+        if before is not None and after is None:
+            self.own_revisions.pop(before.metadata.uid, None)
+        elif before is not None and after is not None:
+            metadata = after.metadata
+            if self.own_revisions.get(metadata.uid) != metadata.resource_version:
+                self.touched.add(metadata.labels.get(ENTRANT_LABEL, ""))
+
+    def _begin_anew(self) -> None:
+        self.own_revisions.clear()
+        self.touched.clear()
 
     async def installation(self) -> str:
         """Which platform this is."""
@@ -66,8 +84,16 @@ class AccessSeen:
             return False
         return found.metadata.uid in unsigned
 
+    async def is_forgotten(self, uid: str, key: ObjectKey) -> bool:
+        """Whether the request of this uid is gone: asked of the server, because absence in a store is no evidence."""
+        try:
+            found = await self._client.get(typed(AccessRequest), key.name, namespace=key.namespace)
+        except (NotFound, InvalidName):  # the note may hold anything
+            return True
+        return found.metadata.uid != uid
+
     async def is_gone(self, cluster: ObjectKey, uid: str = "") -> bool:
-        """Whether there is no such Cluster any more. Absence in a store is no evidence."""
+        """Whether there is no such Cluster any more: asked likewise."""
         try:
             found = await self._client.get(typed(Cluster), cluster.name, namespace=cluster.namespace)
         except NotFound:
@@ -82,3 +108,22 @@ def by_cluster(request: AccessRequest) -> Iterable[ObjectKey]:
 
 def by_uid(request: AccessRequest) -> Iterable[str]:
     return (request.metadata.uid,)
+
+
+def entrant_in(one: Object) -> str:
+    """The uid of the request that something in a cluster is for, as its marks tell it."""
+    return str((one["metadata"].get("labels") or {}).get(ENTRANT_LABEL, ""))
+
+
+def request_in(one: Object) -> ObjectKey | None:
+    """The key of that request, as noted beside."""
+    noted = (one["metadata"].get("annotations") or {}).get(REQUEST_ANNOTATION, "")
+    namespace, _, name = noted.partition("/")
+    return ObjectKey(namespace, name) if namespace and name else None
+
+
+def by_entrant(parts: Mapping[Part, Object]) -> dict[str, dict[Part, Object]]:
+    doors: dict[str, dict[Part, Object]] = defaultdict(dict)
+    for part, one in parts.items():
+        doors[entrant_in(one)][part] = one
+    return doors

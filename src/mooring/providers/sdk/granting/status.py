@@ -2,43 +2,47 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from mooring.api.access import AccessRequest, AccessRequestStatus
-from mooring.api.conditions import READY, Truth, with_condition
+from mooring.api.conditions import READY, STALLED, Truth, with_condition, without_condition
 from mooring.api.references import LocalReference
 from mooring.api.requests import RequestPhase
+from mooring.entry.policies import Denial
 from mooring.providers.sdk.granting.reasons import Reason
 from mooring.providers.sdk.granting.records import secret_name
 from mooring.providers.sdk.scrubbing import scrubbed
 
 _LONGEST_MESSAGE = 4_096
+_JUDGEMENTS = frozenset(Denial)
 
 
 def granted(request: AccessRequest, *, now: str) -> AccessRequestStatus:
     """The credentials are there, and open what was asked for."""
-    return _told(
-        request,
-        RequestPhase.GRANTED,
-        Truth.TRUE,
-        Reason.GRANTED,
-        "",
-        now,
-        secret=LocalReference(name=secret_name(request)),
-    )
+    secret = LocalReference(name=secret_name(request))
+    return _told(request, RequestPhase.GRANTED, Truth.TRUE, Reason.GRANTED, "", now, secret=secret)
 
 
-def pending(request: AccessRequest, reason: str, message: str, *, now: str) -> AccessRequestStatus:
-    """Not yet, or not at the moment. What was given out before stays where it is."""
-    old = request.status
-    secret = old.secret_ref if old is not None else None
-    phase = RequestPhase.GRANTED if secret is not None else RequestPhase.PENDING
+def pending(request: AccessRequest, reason: str, message: str, *, now: str, has_secret: bool) -> AccessRequestStatus:
+    """Not yet, or not at the moment. What was given out before stays where it is, if it is there."""
+    secret = LocalReference(name=secret_name(request)) if has_secret else None
+    phase = RequestPhase.GRANTED if has_secret else RequestPhase.PENDING
     return _told(request, phase, Truth.FALSE, reason, message, now, secret=secret)
 
 
 def denied(request: AccessRequest, reason: str, message: str, *, now: str) -> AccessRequestStatus:
-    """No; and what was given out before is void."""
+    """No; and what was given out before is void. Whoever prepares requests judges them, too, and may have said so."""
+    old = request.status
+    if old is not None and reason in _JUDGEMENTS and _says(old, request, reason):
+        return old
     return _told(request, RequestPhase.DENIED, Truth.FALSE, reason, message, now, secret=None)
+
+
+def _says(old: AccessRequestStatus, request: AccessRequest, reason: str) -> bool:
+    current = old.observed_generation == request.metadata.generation and old.secret_ref is None
+    return current and (old.phase, old.reason) == (RequestPhase.DENIED, reason)
 
 
 def _told(
@@ -53,15 +57,13 @@ def _told(
 ) -> AccessRequestStatus:
     old, generation = request.status, request.metadata.generation
     message = scrubbed(message)[:_LONGEST_MESSAGE]
-    conditions = with_condition(
-        old.conditions if old is not None else (),
-        READY,
-        ready,
-        reason=reason,
-        message=message,
-        generation=generation,
-        now=now,
-    )
+    words: dict[str, Any] = {"reason": reason, "message": message, "generation": generation, "now": now}
+    conditions = with_condition(old.conditions if old is not None else (), READY, ready, **words)
+    # Those who prepare requests say this one, too: it goes with the phase, whoever writes it.
+    if phase is RequestPhase.DENIED:
+        conditions = with_condition(conditions, STALLED, Truth.TRUE, **words)
+    else:
+        conditions = without_condition(conditions, STALLED)
     new = AccessRequestStatus(
         observed_generation=generation,
         phase=phase.value,

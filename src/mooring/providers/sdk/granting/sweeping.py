@@ -6,35 +6,38 @@ lists for each cluster, however many requests enter it.
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import random
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 import structlog
 
-from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster
 from mooring.api.conditions import READY, is_true
-from mooring.entry.entrants import ACCOUNTS, ENTRANT_LABEL, INSTALLATION_LABEL, REQUEST_ANNOTATION
+from mooring.entry.entrants import ACCOUNTS, INSTALLATION_LABEL
 from mooring.entry.looking import parts_selected
-from mooring.entry.opening import Part, remove
+from mooring.entry.opening import Part, Unsettled, remove
 from mooring.entry.resources import SECRETS
 from mooring.entry.tokens import retire
-from mooring.kube import Client, KubeError, Object, ObjectKey, key_of, typed
-from mooring.kube.errors import NotFound
+from mooring.kube import Client, KubeError, Object, ObjectKey, key_of
 from mooring.providers.sdk.asking import ProviderFailed
+from mooring.providers.sdk.granting.reasons import Answered
 from mooring.providers.sdk.granting.reconciler import Granter
-from mooring.providers.sdk.granting.seen import AccessSeen
+from mooring.providers.sdk.granting.seen import AccessSeen, by_entrant, entrant_in, request_in
 from mooring.providers.sdk.granting.targets import Targets
+from mooring.providers.sdk.granting.trust import Trust
 from mooring.providers.sdk.provider import Refused
-from mooring.runtime import Clock
+from mooring.runtime import Clock, TryAgain
 
 log = structlog.get_logger(__name__)
 
 PERIOD: Final = 600.0  # seconds between two looks at the same cluster
-# A token that was issued a moment ago may be recorded a moment later.
+# Clusters that nobody enters are looked into in each so many rounds: something may be left of who did.
+_RARELY: Final = 6
+_AT_ONCE: Final = 8
+# A token that was issued a moment ago, by whoever was here before us, may be recorded a moment later.
 _YOUNG: Final = 600.0
 
 
@@ -43,19 +46,20 @@ class Sweeper:
 
     def __init__(
         self,
-        client: Client,
         clock: Clock,
         seen: AccessSeen,
         targets: Targets,
         granter: Granter,
+        trust: Trust,
         wake: Callable[[ObjectKey], None],
     ) -> None:
-        self._client = client
         self._clock = clock
         self._seen = seen
         self._targets = targets
         self._granter = granter
+        self._trust = trust
         self._wake = wake
+        self._rounds = 0
 
     async def run(self) -> None:
         while True:
@@ -63,69 +67,72 @@ class Sweeper:
             await self.sweep()
 
     async def sweep(self) -> None:
-        """Look into all clusters that somebody may enter, one after the other."""
-        for cluster in list(self._seen.clusters):
-            if not cluster.metadata.deleting and self._seen.by_cluster(key_of(cluster)) and _is_ready(cluster):
+        """Look into all clusters of ours, a few at a time: one that does not answer takes its time."""
+        thorough = self._rounds % _RARELY == 0
+        self._rounds += 1
+        clusters = iter([one for one in self._seen.clusters if self._is_looked_into(one, thorough=thorough)])
+
+        async def work() -> None:
+            for cluster in clusters:
                 try:
                     await self.look(cluster)
-                except (KubeError, Refused, ProviderFailed) as error:
+                except (KubeError, Refused, ProviderFailed, TryAgain, Unsettled, Answered) as error:
                     log.info("a cluster could not be looked into", cluster=str(key_of(cluster)), reason=str(error))
+
+        await asyncio.gather(*(work() for _ in range(_AT_ONCE)))
+
+    def _is_looked_into(self, cluster: Cluster, *, thorough: bool) -> bool:
+        if cluster.metadata.deleting or cluster.status is None or not is_true(cluster.status.conditions, READY):
+            return False
+        return thorough or bool(self._seen.by_cluster(key_of(cluster)))
 
     async def look(self, cluster: Cluster) -> None:
         """Put right, or have put right, what is not as it should be in one cluster."""
         profile = self._seen.sdk.profile_of(cluster)
         if profile is None:
             return
-        installation = await self._seen.installation()
-        selector = f"{INSTALLATION_LABEL}={installation}"
+        selector = f"{INSTALLATION_LABEL}={await self._seen.installation()}"
         async with self._targets.entered(cluster, profile) as target:
-            parts = await parts_selected(target, selector)
+            # Parts last: a door that is made meanwhile is then seen whole, or is under way.
             secrets = (await target.list(SECRETS, namespace=ACCOUNTS, label_selector=selector)).items
-            await self._tend_doors(target, cluster, parts)
+            parts = await parts_selected(target, selector)
+            await self._tend_doors(target, cluster, parts, [one["metadata"]["name"] for one in secrets])
             await self._tend_tokens(target, secrets)
+        if any(one.spec.oidc is not None for one in self._seen.by_cluster(key_of(cluster))):
+            await self._trust.look(cluster, profile)
 
-    async def _tend_doors(self, target: Client, cluster: Cluster, parts: Mapping[Part, Object]) -> None:
-        doors: dict[str, dict[Part, Object]] = defaultdict(dict)
-        for part, one in parts.items():
-            doors[_entrant_in(one)][part] = one
+    async def _tend_doors(
+        self, target: Client, cluster: Cluster, parts: Mapping[Part, Object], issues: Collection[str]
+    ) -> None:
+        doors = by_entrant(parts)
+        accounts = {one["metadata"]["uid"] for (kind, _), one in parts.items() if kind == "ServiceAccount"}
         known = {one.metadata.uid: one for one in self._seen.by_cluster(key_of(cluster))}
         for uid, request in known.items():
-            if await self._granter.is_damaged(request, doors.get(uid, {})):
+            if await self._granter.is_damaged(request, doors.get(uid, {}), accounts, issues):
                 self._granter.suspects.add(uid)
                 self._wake(key_of(request))
         for uid in doors.keys() - known.keys():
-            if await self._is_forgotten(uid, next(iter(doors[uid].values()))):
+            if await self._is_forgotten(next(iter(doors[uid].values()))):
                 await remove(target, doors[uid])
 
     async def _tend_tokens(self, target: Client, secrets: list[Object]) -> None:
         for one in secrets:
-            request = next(iter(self._seen.of_uid(_entrant_in(one))), None)
+            uid, name = entrant_in(one), one["metadata"]["name"]
+            if uid in self._granter.under_way:
+                continue
+            request = next(iter(self._seen.of_uid(uid)), None)
             if request is not None:
-                left_over = one["metadata"]["name"] not in self._granter.issues_of(request) and self._is_old(one)
+                left_over = name not in await self._granter.issues_of(request) and not self._is_young(one)
             else:
-                left_over = await self._is_forgotten(_entrant_in(one), one)
+                left_over = await self._is_forgotten(one)
             if left_over:
-                await retire(target, ACCOUNTS, one["metadata"]["name"])
+                await retire(target, ACCOUNTS, name)
 
-    async def _is_forgotten(self, uid: str, one: Object) -> bool:
-        """Whether its request is gone: asked of the server, because absence in a store is no evidence."""
-        namespace, _, name = (one["metadata"].get("annotations") or {}).get(REQUEST_ANNOTATION, "").partition("/")
-        if not uid or not namespace or not name:
-            return False
-        try:
-            found = await self._client.get(typed(AccessRequest), name, namespace=namespace)
-        except NotFound:
-            return True
-        return found.metadata.uid != uid
+    async def _is_forgotten(self, one: Object) -> bool:
+        key, uid = request_in(one), entrant_in(one)
+        return bool(uid) and key is not None and await self._seen.is_forgotten(uid, key)
 
-    def _is_old(self, one: Object) -> bool:
+    def _is_young(self, one: Object) -> bool:
+        """By the cluster's clock and ours: they may differ, so one from the future is not young for ever."""
         born = datetime.datetime.fromisoformat(one["metadata"]["creationTimestamp"])
-        return (self._clock.now() - born).total_seconds() > _YOUNG
-
-
-def _entrant_in(one: Object) -> str:
-    return str((one["metadata"].get("labels") or {}).get(ENTRANT_LABEL, ""))
-
-
-def _is_ready(cluster: Cluster) -> bool:
-    return cluster.status is not None and is_true(cluster.status.conditions, READY)
+        return abs((self._clock.now() - born).total_seconds()) < _YOUNG

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakValueDictionary
 
 from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.kube import Client, Connection, Timeouts
@@ -36,42 +38,43 @@ class Targets:
         self._seen = seen
         self._clock = clock
         self._ways: dict[str, _Way] = {}  # by the cluster's uid
+        # Many come at once; the provider is asked once for all of them.
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def close(self) -> None:
-        ways, self._ways = list(self._ways.values()), {}
-        for way in ways:
-            await _let_go(way)
+        for uid in list(self._ways):
+            await self._drop(uid)
 
     @contextlib.asynccontextmanager
     async def entered(self, cluster: Cluster, profile: ClusterProfile) -> AsyncIterator[Client]:
         """A client in the cluster. One that turns out to lead nowhere is not used again."""
-        way = await self._way(cluster, profile)
-        way.users += 1
+        uid = cluster.metadata.uid
+        async with self._turns.setdefault(uid, asyncio.Lock()):
+            way = self._ways.get(uid) or await self._open(cluster, profile)
+            if self._is_old(way):
+                way = await self._open(cluster, profile)
+            way.users += 1
         try:
             yield way.client
         except (Unauthorized, Unreachable):
+            if self._ways.get(uid) is way:
+                del self._ways[uid]
             way.stale = True
-            if self._ways.get(cluster.metadata.uid) is way:
-                del self._ways[cluster.metadata.uid]
             raise
         finally:
             way.users -= 1
-            if way.stale and not way.users:
-                await way.client.__aexit__(None, None, None)
+            await _closed_if_unused(way)
 
-    async def _way(self, cluster: Cluster, profile: ClusterProfile) -> _Way:
-        uid, now = cluster.metadata.uid, self._clock.elapsed()
-        way = self._ways.get(uid)
-        if way is not None and now - way.opened < _KEPT:
-            return way
+    def _is_old(self, way: _Way) -> bool:
+        return self._clock.elapsed() - way.opened >= _KEPT
+
+    async def _open(self, cluster: Cluster, profile: ClusterProfile) -> _Way:
         connection = await self._connection(cluster, profile)
+        for uid in [uid for uid, way in self._ways.items() if uid == cluster.metadata.uid or self._is_old(way)]:
+            await self._drop(uid)
         client = await Client(connection, timeouts=_PATIENCE).__aenter__()
-        old = [one for one, kept in self._ways.items() if one == uid or now - kept.opened >= _KEPT]
-        ends = [self._ways.pop(one) for one in old]
-        fresh = self._ways[uid] = _Way(client, now)
-        for end in ends:
-            await _let_go(end)
-        return fresh
+        way = self._ways[cluster.metadata.uid] = _Way(client, self._clock.elapsed())
+        return way
 
     async def _connection(self, cluster: Cluster, profile: ClusterProfile) -> Connection:
         provider: Any = self._seen.provider
@@ -79,9 +82,14 @@ class Targets:
         connection: Connection = await asked(provider, provider.admin_access(order))
         return connection
 
+    async def _drop(self, uid: str) -> None:
+        way = self._ways.pop(uid, None)
+        if way is not None:
+            way.stale = True
+            await _closed_if_unused(way)
 
-async def _let_go(way: _Way) -> None:
-    """Close it, now or when its last user has left."""
-    way.stale = True
-    if not way.users:
+
+async def _closed_if_unused(way: _Way) -> None:
+    """Those who still use it close it when they leave."""
+    if way.stale and not way.users:
         await way.client.__aexit__(None, None, None)

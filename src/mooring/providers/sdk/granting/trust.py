@@ -1,21 +1,26 @@
 """Which identity providers a cluster is to trust: those of all requests that it has granted, told to its provider.
 
-The provider always hears the whole list, so that one that nobody asks for any more is forgotten without any memory.
+Guarantees:
+    The provider always hears the whole list, so that one that nobody asks for any more is forgotten without any memory.
+    What is remembered here only spares questions.
+    Whoever comes later cannot pass for a user of one who was there before: names of users and groups that two identity
+    providers give never begin alike.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from mooring.api.access import AccessRequest, OidcAccess
-from mooring.api.clusters import Cluster
+from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.api.marks import GRANT_FINALIZER, OPERATION_ANNOTATION, OPERATION_REVOKE
 from mooring.entry.doors import groups_prefix, username_prefix
-from mooring.kube import key_of
-from mooring.providers.sdk.access import responsible_for
+from mooring.entry.policies import judged, request_named
+from mooring.kube import ObjectKey, key_of
 from mooring.providers.sdk.asking import ProviderFailed, asked
 from mooring.providers.sdk.granting.making import Visit
 from mooring.providers.sdk.granting.reasons import Answered, Reason
@@ -23,75 +28,159 @@ from mooring.providers.sdk.granting.seen import AccessSeen
 from mooring.providers.sdk.ordering import last_order_of
 from mooring.providers.sdk.provider import Issuer, Refused
 from mooring.providers.sdk.status import version_in
+from mooring.runtime import TryAgain
+
+_OWN: Final = "system:"  # what begins so is Kubernetes' own
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a provider was last told, and the addresses of those that were not trusted yet."""
+
+    issuers: Sequence[Issuer]
+    untrusted: frozenset[str]
 
 
 class Trust:
-    """For one instance of a provider."""
+    """For one instance of a provider. ``wake`` hears of requests whose identity provider is trusted no longer."""
 
-    def __init__(self, seen: AccessSeen) -> None:
+    def __init__(self, seen: AccessSeen, wake: Callable[[ObjectKey], None]) -> None:
         self._seen = seen
+        self._wake = wake
         # One list at a time for each cluster, or an older one could come last.
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._told: dict[str, _Told] = {}  # by the cluster's uid
+        self._leaving: set[str] = set()  # uids of requests that were taken back, and may not be let go of yet
 
     async def establish(self, visit: Visit) -> None:
-        """Have the request's identity provider trusted; returns when it is."""
-        wish = visit.request.spec.oidc
-        if wish is None:
-            return
-        issuers = dict(self._wanted(visit.cluster))
-        mine = issuer_of(wish)
-        winner = issuers.setdefault(mine.url, mine)
-        if winner != mine:
-            raise Answered(
-                Reason.ISSUER,
-                f"spec.oidc: another request has this cluster trust {mine.url} already, with other settings; "
-                f"use the same, or another issuer.",
-            )
-        troubles = await self._tell(visit, list(issuers.values()))
-        if mine.name in troubles:
-            raise Answered(Reason.ISSUER, f"spec.oidc.issuer: {troubles[mine.name]}")
+        """Have the request's identity provider trusted; returns when it is. Costs nothing while it is."""
+        if visit.request.spec.oidc is None:
+            await self._forget_former(visit)
+        else:
+            self._leaving.discard(visit.request.metadata.uid)
+            await self._establish(visit, issuer_of(visit.request.spec.oidc))
+
+    async def _establish(self, visit: Visit, mine: Issuer) -> None:
+        async with self._turn(visit.cluster):
+            others = await self._requests(visit.cluster, visit.profile, but=visit.request.metadata.uid)
+            issuers = accepted([*others, visit.request])
+            why = clash(mine, issuers)
+            before = self._told.get(visit.cluster.metadata.uid)
+            troubles = {}
+            if before is None or mine.url in before.untrusted or list(before.issuers) != issuers:
+                troubles = await self._tell(visit.cluster, visit.profile, issuers)
+        if why:
+            raise Answered(Reason.ISSUER, why)
+        if mine.url in troubles:
+            raise Answered(Reason.ISSUER, f"spec.oidc.issuer: {troubles[mine.url]}")
 
     async def withdraw(self, visit: Visit) -> None:
-        """Have it forgotten, if nobody else asks for it."""
-        issuers = dict(self._wanted(visit.cluster, but=visit.request.metadata.uid))
+        """Have it forgotten, if nobody else asks for it; returns when it is."""
+        if visit.request.spec.oidc is None:
+            await self._forget_former(visit)
+            return
+        self._leaving = {uid for uid in self._leaving if self._seen.of_uid(uid)} | {visit.request.metadata.uid}
+        await self.look(visit.cluster, visit.profile)
+
+    async def look(self, cluster: Cluster, profile: ClusterProfile) -> None:
+        """Have the cluster trust whom it should, whatever it was told before."""
         try:
-            await self._tell(visit, list(issuers.values()))
+            async with self._turn(cluster):
+                await self._tell(cluster, profile, accepted(await self._requests(cluster, profile)))
         except Answered as answer:
             if not answer.denied:  # who cannot trust anybody need not forget anybody
                 raise
 
-    def _wanted(self, cluster: Cluster, *, but: str = "") -> Iterator[tuple[str, Issuer]]:
-        """By address; of two requests with one address, the older one counts."""
-        requests = [one for one in self._seen.by_cluster(key_of(cluster)) if self._counts(one, cluster, but)]
-        requests.sort(key=lambda one: (one.metadata.creation_timestamp, one.metadata.uid), reverse=True)
-        for one in requests:
-            if one.spec.oidc is not None:
-                yield one.spec.oidc.issuer, issuer_of(one.spec.oidc)
+    async def _forget_former(self, visit: Visit) -> None:
+        """A request for a token may have been one for an identity provider before."""
+        before = self._told.get(visit.cluster.metadata.uid)
+        if before is None:
+            return
+        if list(before.issuers) != accepted(await self._requests(visit.cluster, visit.profile)):
+            await self.look(visit.cluster, visit.profile)
 
-    def _counts(self, request: AccessRequest, cluster: Cluster, but: str) -> bool:
-        """Whether it was granted, or nearly: its finalizer is there, and nobody has taken access back."""
+    def _turn(self, cluster: Cluster) -> asyncio.Lock:
+        return self._turns.setdefault(cluster.metadata.uid, asyncio.Lock())
+
+    async def _requests(self, cluster: Cluster, profile: ClusterProfile, *, but: str = "") -> list[AccessRequest]:
+        """All whose identity provider is to be trusted. Anybody can write our finalizer, so each is judged, too."""
+        found = [one for one in self._seen.by_cluster(key_of(cluster)) if self._stands(one, but)]
+        verdicts = [
+            judged(one, cluster, profile, holds=await self._seen.holds(request_named(one), cluster)) for one in found
+        ]
+        return [one for one, verdict in zip(found, verdicts, strict=True) if verdict.allowed]
+
+    def _stands(self, request: AccessRequest, but: str) -> bool:
+        """Whether it was granted, or nearly: our finalizer is there, and nobody has taken access back."""
         metadata = request.metadata
         return (
-            metadata.uid != but
-            and request.spec.oidc is not None
+            request.spec.oidc is not None
+            and metadata.uid != but
+            and metadata.uid not in self._leaving
             and not metadata.deleting
             and GRANT_FINALIZER in metadata.finalizers
             and metadata.annotations.get(OPERATION_ANNOTATION) != OPERATION_REVOKE
-            and responsible_for(request, self._seen.sdk.name, profile=cluster.spec.profile)
         )
 
-    async def _tell(self, visit: Visit, issuers: list[Issuer]) -> dict[str, str]:
+    async def _tell(self, cluster: Cluster, profile: ClusterProfile, issuers: list[Issuer]) -> dict[str, str]:
+        """Gives, by address, why one of them is not trusted yet."""
         provider: Any = self._seen.sdk.provider
-        cluster = visit.cluster
-        turn = self._turns.setdefault(cluster.metadata.uid, asyncio.Lock())
-        async with turn:
-            try:
-                order = last_order_of(cluster, visit.profile, self._seen.sdk, running=version_in(cluster.metadata))
-                return dict(await asked(provider, provider.oidc(order, issuers)))
-            except Refused as error:
-                raise Answered(Reason.NO_OIDC, str(error), denied=True) from None
-            except ProviderFailed as error:
-                raise Answered(Reason.CANNOT_ENTER, str(error)) from None
+        before = self._told.pop(cluster.metadata.uid, None)
+        try:
+            order = last_order_of(cluster, profile, self._seen.sdk, running=version_in(cluster.metadata))
+            troubles = dict(await asked(provider, provider.oidc(order, issuers)))
+        except Refused as error:
+            raise Answered(Reason.NO_OIDC, str(error), denied=True) from None
+        except (ProviderFailed, TryAgain) as error:
+            raise Answered(Reason.CANNOT_ENTER, str(error)) from None
+        found = {one.url: troubles[one.name] for one in issuers if one.name in troubles}
+        if issuers:
+            self._told[cluster.metadata.uid] = _Told(issuers, frozenset(found))
+        # Those that were in trouble before come again by themselves.
+        self._alarm(cluster, found.keys() - (before.untrusted if before is not None else set()))
+        return found
+
+    def _alarm(self, cluster: Cluster, addresses: Iterable[str]) -> None:
+        """Some may be resting that were trusted until now."""
+        for one in self._seen.by_cluster(key_of(cluster)) if addresses else ():
+            if one.spec.oidc is not None and one.spec.oidc.issuer in addresses:
+                self._wake(key_of(one))
+
+
+def accepted(requests: Iterable[AccessRequest]) -> list[Issuer]:
+    """The identity providers of these requests; of two that cannot be trusted together, the older request's."""
+    found: list[Issuer] = []
+    for one in sorted(requests, key=lambda one: (one.metadata.creation_timestamp, one.metadata.uid)):
+        issuer = issuer_of(one.spec.oidc) if one.spec.oidc is not None else None
+        if issuer is not None and not clash(issuer, found) and all(other.url != issuer.url for other in found):
+            found.append(issuer)
+    return found
+
+
+def clash(mine: Issuer, others: Iterable[Issuer]) -> str:
+    """Why an identity provider cannot be trusted beside the others; empty if it can."""
+    for field, prefix in (("usernamePrefix", mine.username_prefix), ("groupsPrefix", mine.groups_prefix)):
+        if prefix.startswith(_OWN):
+            return f"spec.oidc.{field} may not begin with '{_OWN}', which Kubernetes keeps for itself."
+    for other in others:
+        if other.url == mine.url:
+            if replace(other, name=mine.name) != mine:
+                return (
+                    f"spec.oidc: another request has this cluster trust {mine.url} already, with another client, other "
+                    f"claims or other prefixes; use the same, or another issuer."
+                )
+        elif other.name == mine.name:
+            return f"spec.oidc.name: another identity provider that this cluster trusts is called {mine.name}."
+        elif _alike(mine.username_prefix, other.username_prefix) or _alike(mine.groups_prefix, other.groups_prefix):
+            return (
+                "spec.oidc: with these prefixes, names of its users or groups could be those of another identity "
+                "provider that this cluster trusts; choose others (usernamePrefix, groupsPrefix)."
+            )
+    return ""
+
+
+def _alike(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
 
 
 def issuer_of(wish: OidcAccess) -> Issuer:
