@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import datetime
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+import msgspec
 from provider_kit import Works, WorkshopProvider, World, condition
 
 from mooring.api.access import AccessRequest
@@ -14,29 +16,42 @@ from mooring.api.clusters import Cluster
 from mooring.api.marks import PROFILE_LABEL, PROVIDER_LABEL
 from mooring.entry.entrants import ACCOUNTS, ENTRANT_LABEL
 from mooring.entry.resources import PARTS, SECRETS
-from mooring.kube import Client, Connection, MergePatch, connection_from_untrusted, typed
+from mooring.kube import Client, Connection, MergePatch, connection_from_untrusted, typed, untyped
 from mooring.kube.errors import Forbidden, NotFound, Unauthorized
 from mooring.providers.sdk.controllers import add_provider
+from mooring.providers.sdk.granting.records import GRANT_ANNOTATION, Record
 from mooring.runtime import Manager
+from mooring.testing.clock import SimulatedClock
 from mooring.testing.managers import at_work, doomed, until
 
 PROFILE = "test.workshop.house"
 LABELS = {PROVIDER_LABEL: "workshop", PROFILE_LABEL: PROFILE}
 READ_PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}
+PODS = untyped(plural="pods", kind="Pod")
 
 
 class Gatehouse(WorkshopProvider):
     """A workshop whose clusters are all the same, real one."""
 
-    def __init__(self, target: Connection, works: Works | None = None):
-        super().__init__(works)
-        self.target = target
+    def __init__(self, gate: Gate):
+        super().__init__(gate.works)
+        self.gate = gate
 
     async def ensure(self, order):
-        return replace(await super().ensure(order), api_server=self.target.server)
+        state = await super().ensure(order)
+        if order.key.name in self.works.states:
+            return state
+        return replace(state, api_server=self.gate.address)
 
     async def admin_access(self, order):
-        return self.target
+        self.gate.entered += 1
+        return self.gate.admin
+
+
+class Lodge(Gatehouse):
+    """One whose clusters belong to others."""
+
+    keeps_clusters = True
 
 
 @dataclass
@@ -45,21 +60,39 @@ class Gate:
 
     world: World
     target: Client
+    works: Works = field(default_factory=Works)
+    proxy: object = None  # between the provider and the cluster, if there is one
+    provider: type = Gatehouse
+    entered: int = 0  # how often somebody asked for the way in
 
-    def manager(self, *, works=None, clock=None, connection=None):
+    @property
+    def address(self):
+        return self.target.connection.server
+
+    @property
+    def admin(self):
+        """How the provider enters; entrants go straight."""
+        real = self.target.connection
+        return real if self.proxy is None else replace(self.proxy.connection, ca=real.ca)
+
+    def manager(self, *, clock=None, connection=None):
         return Manager(connection or self.world.connection, identity=uuid.uuid4().hex, clock=clock)
 
-    def add(self, manager, works=None):
-        add_provider(manager, Gatehouse(self.target.connection, works), name="workshop", environment="test")
+    def add(self, manager):
+        self.works.granting = add_provider(manager, self.provider(self), name="workshop", environment="test")
         return manager
 
     @contextlib.asynccontextmanager
-    async def granting(self, *, works=None, clock=None):
-        async with self.manager(clock=clock) as manager, at_work(self.add(manager, works)):
+    async def granting(self, *, clock=None):
+        async with self.manager(clock=clock) as manager, at_work(self.add(manager)):
             yield manager
 
-    def killed_later(self, *, works=None, connection=None):
-        return doomed(self.add(self.manager(connection=connection), works))
+    def killed_later(self, *, connection=None):
+        return doomed(self.add(self.manager(connection=connection)))
+
+    async def sweep(self):
+        """The look that is taken now and then."""
+        await self.works.granting.sweeper.sweep()
 
     async def ready_cluster(self, name="one"):
         await self.world.config()
@@ -74,10 +107,6 @@ class Gate:
         return await self.world.create(AccessRequest, name, metadata=metadata, spec=spec)
 
     async def granted(self, name="mine"):
-        def is_granted(one):
-            ready, current = condition(one), one.metadata.generation
-            return ready is not None and ready.status == "True" and ready.observed_generation == current
-
         return await self.world.becomes(AccessRequest, name, is_granted, "is granted")
 
     async def standing(self, name, reason):
@@ -89,10 +118,37 @@ class Gate:
         except NotFound:
             return None
 
+    async def record(self, name="mine") -> Record | None:
+        secret = await self.secret(name)
+        noted = {} if secret is None else secret["metadata"].get("annotations") or {}
+        try:
+            return msgspec.json.decode(noted.get(GRANT_ANNOTATION, ""), type=Record)
+        except msgspec.MsgspecError:
+            return None
+
+    async def recorded(self, wanted, what, name="mine") -> Record:
+        """The record, once it is as wanted."""
+
+        async def there():
+            record = await self.record(name)
+            return record if record is not None and wanted(record) else None
+
+        async def seen():
+            return f"the record of {name} {what}; it is {await self.record(name)}"
+
+        return await until(there, seen)
+
     async def entry(self, name="mine") -> Connection:
         secret = await self.secret(name)
         assert secret is not None
         return connection_from_untrusted(base64.b64decode(secret["data"]["kubeconfig"]))
+
+    async def touch_secret(self, body, name="mine"):
+        namespace = self.world.namespace
+        return await self.world.kube.patch(SECRETS, f"{name}.kubeconfig", MergePatch(body), namespace=namespace)
+
+    async def remove_secret(self, name="mine"):
+        await self.world.kube.delete(SECRETS, f"{name}.kubeconfig", namespace=self.world.namespace)
 
     async def parts(self, request):
         """What is in the cluster for a request, by kind."""
@@ -103,10 +159,26 @@ class Gate:
             found |= {kind: [one["metadata"]["name"] for one in listed]} if listed else {}
         return found
 
+    async def is_tidy(self, request, name="mine"):
+        """A whole door, and no token in the cluster that is not written down."""
+
+        async def tidy():
+            parts, record = await self.parts(request), await self.record(name)
+            issues = set(parts.pop("Secret", []))
+            whole = {kind: len(names) for kind, names in parts.items()} == dict.fromkeys(
+                ("ServiceAccount", "ClusterRole", "ClusterRoleBinding"), 1
+            )
+            return whole and record is not None and issues == set(record.issues)
+
+        async def seen():
+            return f"all is tidy; there are {await self.parts(request)} for {await self.record(name)}"
+
+        await until(tidy, seen)
+
     async def annotate(self, name, value):
         body = {"metadata": {"annotations": {"openmcp.cloud/operation": value}}}
         namespace = self.world.namespace
-        await self.world.kube.patch(typed(AccessRequest), name, MergePatch(body), namespace=namespace)
+        return await self.world.kube.patch(typed(AccessRequest), name, MergePatch(body), namespace=namespace)
 
     async def clear(self):
         """Whatever a test has left: requests first, which hold things in the cluster."""
@@ -117,12 +189,44 @@ class Gate:
                 free = MergePatch({"metadata": {"finalizers": None}})
                 await self.world.kube.patch(requests, one.metadata.name, free, namespace=namespace)
                 await self.world.kube.delete(requests, one.metadata.name, namespace=namespace)
-            selector = f"{ENTRANT_LABEL}={one.metadata.uid}"
-            for resource in (*PARTS.values(), SECRETS):
-                for part in (await self.target.list(resource, label_selector=selector)).items:
-                    where = part["metadata"].get("namespace")
-                    with contextlib.suppress(NotFound):
-                        await self.target.delete(resource, part["metadata"]["name"], namespace=where)
+            await self.clear_target(one.metadata.uid)
+
+    async def clear_target(self, uid):
+        for resource in (*PARTS.values(), SECRETS):
+            for part in (await self.target.list(resource, label_selector=f"{ENTRANT_LABEL}={uid}")).items:
+                where = part["metadata"].get("namespace")
+                with contextlib.suppress(NotFound):
+                    await self.target.delete(resource, part["metadata"]["name"], namespace=where)
+
+
+@contextlib.asynccontextmanager
+async def a_gate(world, target, **given):
+    gate = Gate(world, target, **given)
+    await gate.ready_cluster()
+    try:
+        yield gate
+    finally:
+        await gate.clear()
+
+
+def is_granted(one):
+    ready, current = condition(one), one.metadata.generation
+    return ready is not None and ready.status == "True" and ready.observed_generation == current
+
+
+def clock_at(*, days=0.0):
+    """A clock that stands at the present, or so many days off."""
+    return SimulatedClock(datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=days))
+
+
+async def passing(clock, ask, what, *, step=1.0):
+    """Ask until the answer is something true, while time passes."""
+
+    async def asked():
+        await clock.advance(step)
+        return await ask()
+
+    return await until(asked, what)
 
 
 async def may(connection: Connection, resource, *, namespace=None):
@@ -137,13 +241,22 @@ async def may(connection: Connection, resource, *, namespace=None):
         return True
 
 
-async def refused(connection: Connection, resource):
+async def refused(connection: Connection, resource=PODS):
     """Until the cluster does not know the holder any more."""
 
     async def is_refused():
         return await may(connection, resource) is None
 
     await until(is_refused, "the token is refused")
+
+
+async def let_in(connection: Connection, resource=PODS):
+    """Until the cluster lets the holder do it: servers learn of new bindings a moment later."""
+
+    async def is_let_in():
+        return await may(connection, resource)
+
+    await until(is_let_in, "the token works")
 
 
 __all__ = ["ACCOUNTS", "Cluster"]

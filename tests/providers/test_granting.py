@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from granting_kit import ACCOUNTS, LABELS, Gate, may, refused
+from granting_kit import ACCOUNTS, LABELS, PODS, READ_PODS, Gate, a_gate, let_in, may, refused
 
 from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster
 from mooring.api.marks import GRANT_FINALIZER
 from mooring.entry.resources import NAMESPACES, SECRETS
-from mooring.kube import untyped
 from mooring.testing.managers import until
-
-PODS = untyped(plural="pods", kind="Pod")
 
 
 @pytest.fixture
 async def gate(world, kube):
     """The run's platform as the cluster to enter: other tests use it at the same time."""
-    gate = Gate(world, kube)
-    await gate.ready_cluster()
-    yield gate
-    await gate.clear()
+    async with a_gate(world, kube) as gate:
+        yield gate
 
 
 async def test_access_is_just_what_was_asked_for_and_goes_with_its_request(gate: Gate) -> None:
@@ -32,7 +27,7 @@ async def test_access_is_just_what_was_asked_for_and_goes_with_its_request(gate:
         assert granted.status.secret_ref.name == "mine.kubeconfig"
         assert GRANT_FINALIZER in granted.metadata.finalizers
         entry = await gate.entry()
-        assert await may(entry, PODS)
+        await let_in(entry)
         assert await may(entry, SECRETS, namespace=ACCOUNTS) is False
         assert await may(entry, NAMESPACES) is False
         assert set(await gate.parts(request)) == {
@@ -52,7 +47,7 @@ async def test_less_is_less(gate: Gate) -> None:
         request = await gate.ask()
         await gate.granted()
         entry = await gate.entry()
-        token = {"permissions": [{"namespace": "default", "rules": [{**_PODS, "verbs": ["list"]}]}]}
+        token = {"permissions": [{"namespace": "default", "rules": [{**READ_PODS, "verbs": ["list"]}]}]}
         await gate.world.patch(AccessRequest, "mine", {"spec": {"token": token}})
         await gate.granted()
         assert set(await gate.parts(request)) == {"ServiceAccount", "Role", "RoleBinding", "Secret"}
@@ -62,9 +57,6 @@ async def test_less_is_less(gate: Gate) -> None:
             return await may(entry, PODS) is False and await may(entry, PODS, namespace="default")
 
         await until(is_less, "the token that was given out can do less")
-
-
-_PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}
 
 
 async def test_labels_are_not_enough(gate: Gate) -> None:
@@ -95,7 +87,7 @@ async def test_rotated_the_old_one_ends_and_the_new_one_works(gate: Gate) -> Non
 
         await until(is_new, "there is another kubeconfig")
         new = await gate.entry()
-        assert await may(new, PODS)
+        await let_in(new)
         # The old one has its grace; revoking ends both at once.
         await gate.annotate("mine", "revoke")
         denied = await gate.standing("mine", "Revoked")
@@ -103,10 +95,10 @@ async def test_rotated_the_old_one_ends_and_the_new_one_works(gate: Gate) -> Non
         assert await gate.secret() is None
         await refused(old, PODS)
         await refused(new, PODS)
-        assert await may(sibling, PODS)
+        await let_in(sibling)
         await gate.annotate("mine", None)
         await gate.granted()
-        assert await may(await gate.entry(), PODS)
+        await let_in(await gate.entry())
 
 
 async def test_what_a_hand_takes_away_comes_back(gate: Gate) -> None:
@@ -121,7 +113,7 @@ async def test_what_a_hand_takes_away_comes_back(gate: Gate) -> None:
             return there is not None and there["metadata"]["uid"] != first["metadata"]["uid"]
 
         await until(is_back, "the Secret is back")
-        assert await may(await gate.entry(), PODS)
+        await let_in(await gate.entry())
 
 
 async def test_a_request_outlives_no_cluster(gate: Gate) -> None:

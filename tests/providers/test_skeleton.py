@@ -12,7 +12,7 @@ import pytest
 from mooring.providers.skeleton import SkeletonRefused, write_skeleton
 
 
-def test_a_new_provider_passes_its_own_test(tmp_path):
+def test_a_new_provider_passes_its_own_tests(tmp_path):
     directory = write_skeleton("sand-castle", tmp_path)
     assert directory == tmp_path / "sand-castle-provider"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error"]
@@ -22,7 +22,7 @@ def test_a_new_provider_passes_its_own_test(tmp_path):
         command, cwd=directory, env=environment, capture_output=True, text=True, timeout=280, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 passed" in done.stdout
+    assert "2 passed" in done.stdout
 
 
 def test_its_package_names_its_provider(tmp_path):

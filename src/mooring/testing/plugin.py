@@ -9,6 +9,7 @@
 ``control_plane`` a further, fresh control plane on the run's etcd, deleted afterwards
 ``own_plane``  a further control plane that knows our kinds, one for all tests of a worker
 ``own_kube``   an open client on that
+``conformance`` checks a provider against the contract, on ``own_plane``
 =============  =========================================================================================
 """
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -26,10 +27,19 @@ import pytest
 from mooring.api.crds import definitions
 from mooring.controlplane.landscape import Landscape
 from mooring.controlplane.plane import ControlPlane, new_identity
-from mooring.kube import Client, Connection, connection_from_document
+from mooring.kube import Client, Connection, Object, connection_from_document
 from mooring.kube.definitions import install
 from mooring.kube.tls import tls_context
 from mooring.testing.builders import NAMESPACES, namespace_object
+from mooring.testing.conformance import (
+    Report,
+    Settings,
+    Subject,
+    check_provider,
+    command_subject,
+    provider_subject,
+    read_configs,
+)
 from mooring.testing.faults import FaultProxy
 from mooring.testing.runs import begin_run, end_run, running_landscape
 
@@ -129,3 +139,31 @@ def knowing_plane(landscape: Landscape) -> Iterator[ControlPlane]:
 async def own_kube(own_plane: ControlPlane) -> AsyncIterator[Client]:
     async with Client(connection_from_document(own_plane.admin_kubeconfig(name="own"))) as client:
         yield client
+
+
+@pytest.fixture
+def conformance(own_plane: ControlPlane) -> Callable[..., Awaitable[Report]]:
+    """``report = await conformance("my_provider:MyProvider", configs=["config.yaml"])``.
+
+    The provider is named as on the command line, or is a list of words that start its program. A configuration is a
+    file or an object; further arguments are those of ``Settings``.
+    """
+    connection = connection_from_document(own_plane.admin_kubeconfig(name="own"))
+
+    async def checked(
+        provider: str | Sequence[str] | Subject, *, configs: Sequence[str | Path | Object] = (), **settings: Any
+    ) -> Report:
+        objects = [one for given in configs for one in _read(given)]
+        return await check_provider(_subject(provider), connection, Settings(configs=objects, **settings))
+
+    return checked
+
+
+def _read(config: str | Path | Object) -> list[Object]:
+    return [config] if isinstance(config, dict) else read_configs([Path(config)])
+
+
+def _subject(provider: str | Sequence[str] | Subject) -> Subject:
+    if isinstance(provider, Subject):
+        return provider
+    return provider_subject(provider) if isinstance(provider, str) else command_subject(provider)

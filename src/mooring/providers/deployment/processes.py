@@ -25,7 +25,7 @@ from mooring.controlplane.files import remove_tree
 from mooring.controlplane.landscape import Landscape
 from mooring.kube import KubeError, ObjectKey, metadata_of, typed, uid_of
 from mooring.kube.errors import NotFound
-from mooring.providers.deployment.accounts import ACCESS, grant, withdraw
+from mooring.providers.deployment.accounts import ACCESS, grant, grant_first, withdraw
 from mooring.providers.deployment.contract import Command, Unfit, name_of
 from mooring.providers.deployment.credentials import Credentials
 from mooring.providers.deployment.grounds import Home, Progress

@@ -44,6 +44,19 @@ class Resources(Part, frozen=True, kw_only=True):
     ] = 0
 
 
+class Oidc(Part, frozen=True, kw_only=True):
+    """How clusters reach identity providers."""
+
+    certificate_authority: Annotated[
+        str,
+        about(
+            """Certificates in PEM form, of authorities that vouch for identity providers beside those that the machine
+            trusts. Needed for identity providers with a certificate of a private authority.""",
+            max_length=131_072,
+        ),
+    ] = ""
+
+
 class LocalConfigSpec(ConfigSpec, frozen=True, kw_only=True):
     """Which clusters there may be."""
 
@@ -72,6 +85,7 @@ class LocalConfigSpec(ConfigSpec, frozen=True, kw_only=True):
         ),
     ] = EMPTY
     resources: Annotated[Resources, about()] = Resources()
+    oidc: Annotated[Oidc, about()] = Oidc()
 
 
 class LocalConfig(Kind, frozen=True, kw_only=True):

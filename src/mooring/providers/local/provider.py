@@ -18,10 +18,12 @@ from mooring.kube import Connection, ObjectKey
 from mooring.providers.local.access import admin_connection
 from mooring.providers.local.config import LocalConfig
 from mooring.providers.local.first import PLATFORM
+from mooring.providers.local.oidc import settle
 from mooring.providers.local.plans import Wish, as_before, next_version, offer, wish
 from mooring.providers.local.reasons import Reason
 from mooring.providers.local.running import LOOK, LocalCluster
-from mooring.providers.sdk.provider import Offer, Order, Provider, Refused, State
+from mooring.providers.sdk.provider import Issuer, Offer, Order, Provider, Refused, State
+from mooring.runtime import TryAgain
 
 _GLANCE = 10.0  # seconds for a look at processes that are there, so that a restart of ours is no change of theirs
 _LOOK_AGAIN = 0.5  # seconds, for those whom nobody wakes
@@ -69,10 +71,16 @@ class LocalProvider(Provider[LocalConfig]):
         return False
 
     async def admin_access(self, order: Order[LocalConfig]) -> Connection:
-        plane = self._landscape.platform if order.key == self._platform else self._cluster(order).plane
+        plane = self._plane(order)
         if not plane.was_prepared:
             raise NotReady(f"The cluster {order.key} has not been started yet.")
         return admin_connection(plane)
+
+    async def oidc(self, order: Order[LocalConfig], issuers: Sequence[Issuer]) -> Mapping[str, str]:
+        try:
+            return await settle(self._plane(order), issuers, authority=order.config.spec.oidc.certificate_authority)
+        except NotReady as error:
+            raise TryAgain(str(error)) from None
 
     async def watch(self, wake: Callable[[ObjectKey], None]) -> None:
         """Tell of every change, and let go of the clusters at the end: whoever comes next finds them again."""
@@ -89,6 +97,9 @@ class LocalProvider(Provider[LocalConfig]):
         await asyncio.gather(*(cluster.release() for cluster in clusters))
 
     # -- what is ------------------------------------------------------------------------------------------------
+
+    def _plane(self, order: Order[LocalConfig]) -> ControlPlane:
+        return self._landscape.platform if order.key == self._platform else self._cluster(order).plane
 
     def _cluster(self, order: Order[LocalConfig]) -> LocalCluster:
         identity = identity_for(order.uid)
