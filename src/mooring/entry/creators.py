@@ -7,7 +7,7 @@ The note (*stamp*) is written by an admission policy on creation and on every ch
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -18,13 +18,33 @@ from mooring.api.marks import CREATOR_ANNOTATION
 from mooring.entry.policies import Denial, Verdict, judged
 from mooring.entry.resolving import Target
 from mooring.kube import Client, Object, ObjectKey, key_of, untyped
-from mooring.kube.errors import UnknownKind
+from mooring.kube.errors import NotFound, UnknownKind
 
 VERB: Final = "access"
+POLICY: Final = "creators.mooring.dev"  # the name of the admission policies and of their bindings
 ADMISSION: Final = "admissionregistration.k8s.io/v1"
 REVIEWS: Final = untyped(
     group="authorization.k8s.io", plural="subjectaccessreviews", kind="SubjectAccessReview", namespaced=False
 )
+
+_FREEZING: Final = [
+    untyped(group="admissionregistration.k8s.io", plural=plural, kind=kind, namespaced=False)
+    for kind, plural in (
+        ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
+        ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
+    )
+]
+
+# What whoever judges needs: a look at the policies, and the question what others may do, which changes nothing.
+RIGHTS: Final[list[dict[str, Any]]] = [
+    {
+        "apiGroups": ["admissionregistration.k8s.io"],
+        "resources": [one.plural for one in _FREEZING],
+        "resourceNames": [POLICY],
+        "verbs": ["get"],
+    },
+    {"apiGroups": [REVIEWS.group], "resources": [REVIEWS.plural], "verbs": ["create"]},
+]
 
 _LATER = "When that has changed, annotate the request with openmcp.cloud/operation=reconcile."
 
@@ -68,11 +88,14 @@ async def verdict_on(client: Client, request: AccessRequest, target: Target) -> 
 async def may_enter(client: Client, request: AccessRequest, cluster: ObjectKey) -> Verdict:
     """Whether the creator of a request may do the verb ``access`` on a Cluster, as of now."""
     if not await stamps_are_written(client):
-        return Verdict(
-            allowed=False,
-            reason=Denial.CREATOR_UNSUPPORTED,
-            message="The policy Creator needs MutatingAdmissionPolicy in admissionregistration.k8s.io/v1, which this "
-            "API server does not serve. The platform's owner must choose another policy, or upgrade the server.",
+        return _unsupported(
+            "The policy Creator needs MutatingAdmissionPolicy in admissionregistration.k8s.io/v1, which this server "
+            "does not serve. The platform's owner must choose another policy, or upgrade the server."
+        )
+    if not await _stamps_are_frozen(client):
+        return _unsupported(
+            f"The policy Creator needs the admission policies {POLICY}, which are not installed: without them anybody "
+            f"can write down another's name. The platform's owner must install them, or choose another policy."
         )
     stamp = stamp_of(request)
     if stamp is None:
@@ -90,6 +113,20 @@ async def may_enter(client: Client, request: AccessRequest, cluster: ObjectKey) 
         message=f"{stamp.user!r}, who created this request or last changed its spec, may not do the verb {VERB!r} on "
         f"the Cluster {cluster}: a Role in its namespace can allow it. {_LATER}",
     )
+
+
+def _unsupported(message: str) -> Verdict:
+    return Verdict(allowed=False, reason=Denial.CREATOR_UNSUPPORTED, message=message)
+
+
+async def _stamps_are_frozen(client: Client) -> bool:
+    """Whether stamps are what they say. Looked up each time: it is asked seldom, and the answer opens doors."""
+    try:
+        for resource in _FREEZING:
+            await client.get(resource, POLICY)
+    except NotFound:
+        return False
+    return True
 
 
 async def _is_allowed(client: Client, stamp: Stamp, cluster: ObjectKey) -> bool:

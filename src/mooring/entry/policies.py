@@ -63,7 +63,7 @@ def judged(request: AccessRequest, cluster: Cluster, profile: ClusterProfile, *,
     if rules.policy is AccessPolicy.SAME_NAMESPACE and not _is_near(request, cluster, named=named):
         return _denied_as_foreign(request, cluster)
     if rules.bound_to_prefix and cluster.spec.tenancy is Tenancy.SHARED:
-        outside = next(_outside(request.spec, claim.prefix if claim is not None else ""), None)
+        outside = next(_outside(request.spec, _prefix(request, claim, rules.policy)), None)
         if outside is not None:
             return Verdict(allowed=False, reason=Denial.OUTSIDE_PREFIX, message=outside)
     return Verdict(allowed=True, ask_creator=True) if rules.policy is AccessPolicy.CREATOR else _YES
@@ -113,6 +113,13 @@ def _flaw(request: AccessRequest, profile: ClusterProfile) -> Verdict | None:
     return Verdict(allowed=False, reason=Denial.INVALID_TTL, message=message)
 
 
+def _prefix(request: AccessRequest, claim: Claim | None, policy: AccessPolicy) -> str:
+    """The prefix that bounds a request. Naming the ClusterRequest of another namespace does not lend its prefix."""
+    if claim is None or (policy is not AccessPolicy.ALL and claim.namespace != request.metadata.namespace):
+        return ""
+    return claim.prefix
+
+
 def _is_near(request: AccessRequest, cluster: Cluster, *, named: bool) -> bool:
     here = request.metadata.namespace
     if cluster.metadata.namespace == here:
@@ -146,7 +153,10 @@ def _denied_as_foreign(request: AccessRequest, cluster: Cluster) -> Verdict:
 def _outside(spec: AccessRequestSpec, prefix: str) -> Iterator[str]:
     """What is asked for beyond the namespaces of the prefix, each in words with its field."""
     if not prefix:
-        yield "The cluster is shared, and only ClusterRequests that hold it with a prefix lead in: set spec.requestRef."
+        yield (
+            "The cluster is shared, and only ClusterRequests that hold it with a prefix lead in: name one of this "
+            "namespace in spec.requestRef."
+        )
     for field, namespace in _reaches(spec):
         if not namespace:
             yield f"{field} holds in the whole cluster, which is shared; name a namespace that begins with {prefix!r}."

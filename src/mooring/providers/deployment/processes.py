@@ -182,7 +182,10 @@ class Processes:
         """Have the account of the command, with its rights; its uid."""
         said = provider.spec.rights
         rights = self.declared(provider) if said is None else said
-        await grant(self._placing, provider, self._home, command, rights)
+        if command is Command.INIT:
+            await grant_first(self._placing, provider, self._home, rights)
+        else:
+            await grant(self._placing, provider, self._home, command, rights)
         return self._account(provider, command)
 
     def _account(self, provider: ClusterProvider, command: Command) -> str:
