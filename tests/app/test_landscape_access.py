@@ -7,6 +7,9 @@ import stat
 import subprocess
 from pathlib import Path
 
+from cryptography import x509
+from cryptography.x509.oid import NameOID
+
 from mooring.kube import Client, load_connection, untyped
 from mooring.kube.errors import Forbidden, Unauthorized
 from mooring.testing.managers import until as until_async
@@ -77,6 +80,8 @@ async def test_make_up_ends_with_a_cluster_of_ones_own(mooring, tmp_path):
     assert await may(mine, NAMESPACES)
     assert len(entries()) == 1
 
+    no_administrator_is_at_rest(mooring.directory)
+
     mooring.run("access", "rotate", name, "--wait")
     fresh = tmp_path / "fresh.kubeconfig"
     fresh.write_text(mooring.run("access", "kubeconfig", name).out)
@@ -98,6 +103,38 @@ async def test_make_up_ends_with_a_cluster_of_ones_own(mooring, tmp_path):
     assert "requestRef" not in left["spec"]
     mooring.run("access", "delete", left["metadata"]["name"], "--wait")
     assert entries() == []
+
+
+# A private key as it is, and as base64 shows it at each of the three places it can begin at.
+KEYS = (b"PRIVATE KEY-----", b"UFJJVkFURSBLRV", b"BSSVZBVEUgS0VZ", b"QUklWQVRFIEtFW")
+
+
+def no_administrator_is_at_rest(directory):
+    """On disk, which includes what etcd has stored, and in logs; but for the authorities themselves, and for what the
+    controller managers need to start. Those are no administrators, and no certificate here is one's."""
+    # The kubeconfig of the landscape was never asked for in this test, so it is not there either.
+    holding = {
+        path.relative_to(directory)
+        for path in directory.rglob("*")
+        if path.is_file() and any(key in (content := path.read_bytes()) for key in KEYS) and content
+    }
+    pki = {path for path in holding if path.parent.name == "pki"}
+    managers = {path for path in holding if path.name == "kube-controller-manager.kubeconfig"}
+    assert holding == pki | managers
+    assert {path.name for path in pki} == {
+        "ca.key",
+        "server.key",
+        "nameless.key",  # etcd's, for its own gateway
+        "etcd-client.key",
+        "service-accounts.key",
+        "kube-controller-manager.key",
+    }
+    for path in directory.rglob("*.crt"):
+        (names,) = [one.subject for one in x509.load_pem_x509_certificates(path.read_bytes())]
+        groups = [one.value for one in names.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
+        assert "system:masters" not in groups, path
+    for path in (*holding, *map(Path, ("etcd/root.password",))):
+        assert stat.S_IMODE((directory / path).stat().st_mode) == 0o600, path
 
 
 async def _until_refused(kubeconfig):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final
 
 import yaml
@@ -25,12 +28,13 @@ from mooring.app.rights_texts import permissions_of, role_refs_of
 from mooring.app.settings import SettingError
 from mooring.app.waiting import NotGranted, Told, states, until_gone
 from mooring.kube import Client, MergePatch, ObjectKey, key_of, typed, untyped
-from mooring.kube.errors import AlreadyExists, Conflict, Invalid, NotFound
+from mooring.kube.errors import AlreadyExists, Conflict, Invalid, NotFound, ServerError
 
 API: Final = AccessRequest.API
 REQUESTS: Final = typed(AccessRequest)
 PLAIN: Final = plainly(AccessRequest)
 SECRETS: Final = untyped(plural="secrets", kind="Secret")
+_SETTLING, _PAUSE = 30.0, 0.5  # seconds
 _LONGEST: Final = 52  # with ".kubeconfig" behind it, the name of its Secret is not shortened
 
 
@@ -75,10 +79,17 @@ def _reference(text: str, namespace: str) -> Document:
 
 async def create(client: Client, document: Document) -> Document:
     """Create it; as the server has it now."""
-    try:
-        return await client.create(PLAIN, document)
-    except (AlreadyExists, Invalid, NotFound) as error:
-        raise refused(client, AccessRequest, document, error) from None
+    deadline = time.monotonic() + _SETTLING
+    while True:
+        try:
+            return await client.create(PLAIN, document)
+        except (AlreadyExists, Invalid, NotFound) as error:
+            raise refused(client, AccessRequest, document, error) from None
+        except ServerError as error:
+            # A server that has just learned our kinds takes some seconds until its admission policies know them, too.
+            if error.code != HTTPStatus.SERVICE_UNAVAILABLE or time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(_PAUSE)
 
 
 async def named(client: Client, key: ObjectKey) -> AccessRequest:
@@ -153,12 +164,18 @@ async def until_granted(client: Client, key: ObjectKey, uid: str, *, told: Told)
             status = request.status
             if status is None or status.observed_generation != request.metadata.generation:
                 continue
-            if status.phase == RequestPhase.DENIED:
+            if status.phase == RequestPhase.DENIED and not _was_restored(request):
                 said = f"The accessrequest {key} is denied ({status.reason}). {status.message}"
                 raise NotGranted(printable(said).rstrip())
             if is_usable(request) and OPERATION_ANNOTATION not in request.metadata.annotations:
                 return request
     raise AssertionError("a watch does not end")  # pragma: no cover
+
+
+def _was_restored(request: AccessRequest) -> bool:
+    """Whether the status still speaks of a revocation that was undone."""
+    revoked = request.metadata.annotations.get(OPERATION_ANNOTATION) == OPERATION_REVOKE
+    return request.status is not None and request.status.reason == "Revoked" and not revoked
 
 
 async def until_revoked(client: Client, key: ObjectKey, uid: str, *, told: Told) -> None:

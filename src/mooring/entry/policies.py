@@ -17,9 +17,11 @@ from mooring.api.clusters import Cluster, ClusterProfile, Tenancy
 from mooring.api.durations import seconds_of
 from mooring.api.marks import PROFILE_LABEL, PROVIDER_LABEL
 from mooring.api.policies import AccessPolicy, AccessRules
+from mooring.entry.entrants import ACCOUNTS
 from mooring.kube import ObjectKey, key_of
 
 _USUAL: Final = AccessRules()
+_SYSTEM: Final = "kube-"  # a prefix that leads there gives nothing: these namespaces were there before
 
 
 class Denial(StrEnum):
@@ -160,6 +162,8 @@ def _outside(spec: AccessRequestSpec, prefix: str) -> Iterator[str]:
     for field, namespace in _reaches(spec):
         if not namespace:
             yield f"{field} holds in the whole cluster, which is shared; name a namespace that begins with {prefix!r}."
+        elif namespace == ACCOUNTS or namespace.startswith(_SYSTEM):
+            yield f"{field}.namespace is {namespace!r}, which is nobody's on a shared cluster."
         elif not namespace.startswith(prefix):
             yield f"{field}.namespace is {namespace!r}; on this shared cluster it must begin with {prefix!r}."
 
