@@ -141,6 +141,15 @@ def test_outside_of_the_prefix(way, field):
     assert judged(access(request="", **way), alone, profile(bound_to_prefix=True)).allowed, "it shares with nobody"
 
 
+@pytest.mark.parametrize(("prefix", "namespace"), [("kub", "kube-system"), ("acc", "accessrequests")])
+def test_a_prefix_leads_into_no_namespace_of_the_system(prefix, namespace):
+    claim = Claim(uid="1", namespace="here", name="team", prefix=prefix)
+    way = {"token": TokenAccess(permissions=(Permission(namespace=namespace, rules=RULES),))}
+    verdict = judged(access(request="", **way), cluster("there", claim), profile(bound_to_prefix=True))
+    assert verdict.reason == Denial.OUTSIDE_PREFIX
+    assert namespace in verdict.message
+
+
 def test_a_shared_cluster_is_not_entered_without_a_prefix():
     verdict = judged(access(cluster=""), cluster("here"), profile(bound_to_prefix=True))
     assert verdict.reason == Denial.OUTSIDE_PREFIX
