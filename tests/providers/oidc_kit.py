@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import datetime
@@ -213,13 +214,20 @@ async def refused(cluster: Connection, token: str) -> None:
     await until(is_refused, "the token is refused", patience=200.0)
 
 
+async def told(provider: Any, order: Any, issuers: list[Issuer]) -> dict[str, str]:
+    """Why some are not trusted yet. A busy API server may not answer at once, and is asked again, as by the SDK."""
+    while True:
+        try:
+            return dict(await provider.oidc(order, issuers))
+        except TryAgain:
+            await asyncio.sleep(0.2)
+
+
 async def settled(provider: Any, order: Any, issuers: list[Issuer]) -> None:
-    """Ask until all of them are trusted, as the SDK does."""
+    """Ask until all of them are trusted."""
 
     async def is_settled() -> bool:
-        with contextlib.suppress(TryAgain):
-            return not await provider.oidc(order, issuers)
-        return False
+        return not await told(provider, order, issuers)
 
     await until(is_settled, "all of them are trusted", patience=250.0)
 

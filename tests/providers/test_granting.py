@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
+
 import pytest
 from granting_kit import ACCOUNTS, LABELS, PODS, READ_PODS, Gate, a_gate, let_in, may, refused
 
+from mooring.access.controllers import add_access
 from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster
-from mooring.api.marks import GRANT_FINALIZER
-from mooring.entry.resources import NAMESPACES, SECRETS
-from mooring.testing.managers import until
+from mooring.api.marks import GRANT_FINALIZER, PROVIDER_LABEL
+from mooring.entry.resources import NAMESPACES, PARTS, SECRETS
+from mooring.kube.errors import NotFound
+from mooring.testing.builders import namespace_object
+from mooring.testing.managers import at_work, quiet, until
+
+ROLES = PARTS["ClusterRole"]
 
 
 @pytest.fixture
@@ -124,3 +132,102 @@ async def test_a_request_outlives_no_cluster(gate: Gate) -> None:
         await gate.world.gone(Cluster, "one")
         await gate.world.delete(AccessRequest, "mine")
         await gate.world.gone(AccessRequest, "mine")
+
+
+async def test_the_secret_is_its_owners(gate: Gate) -> None:
+    async with gate.granting():
+        request = await gate.ask()
+        await gate.granted()
+        secret = await gate.secret()
+        [owner] = secret["metadata"]["ownerReferences"]
+        assert (owner["kind"], owner["uid"], owner["controller"]) == ("AccessRequest", request.metadata.uid, True)
+        times = [int(base64.b64decode(secret["data"][name])) for name in ("creationTimestamp", "expirationTimestamp")]
+        assert times[1] - times[0] == 30 * 24 * 3600
+
+
+async def test_somebody_elses_role_is_never_taken_over(gate: Gate) -> None:
+    name = f"reader-{gate.world.namespace}"
+    theirs = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name}}
+    await gate.target.create(ROLES, {**theirs, "rules": []})
+    try:
+        async with gate.granting():
+            request = await gate.ask(token={"permissions": [{"name": name, "rules": [READ_PODS]}]})
+            await gate.standing("mine", "NameIsTaken")
+            assert not (await gate.target.get(ROLES, name))["rules"]
+            assert await gate.secret() is None
+            await gate.target.delete(ROLES, name)
+            await gate.granted()
+            await let_in(await gate.entry())
+            await gate.world.delete(AccessRequest, "mine")
+            await gate.world.gone(AccessRequest, "mine")
+            assert await gate.parts(request) == {}
+    finally:
+        with contextlib.suppress(NotFound):
+            await gate.target.delete(ROLES, name)
+
+
+async def test_namespaces_are_made_unless_that_is_not_wanted(gate: Gate) -> None:
+    made, missing = f"made-{gate.world.namespace}", f"missing-{gate.world.namespace}"
+    not_made = {"namespace": missing, "rules": [READ_PODS], "disableAutomaticNamespaceCreation": True}
+    try:
+        async with gate.granting():
+            await gate.ask(token={"permissions": [{"namespace": made, "rules": [READ_PODS]}]})
+            await gate.ask("other", token={"permissions": [not_made]})
+            await gate.granted()
+            waiting = await gate.standing("other", "NamespaceMissing")
+            assert missing in waiting.status.message
+            await gate.target.create(NAMESPACES, namespace_object(missing))
+            await gate.granted("other")
+            await gate.world.delete(AccessRequest, "mine")
+            await gate.world.gone(AccessRequest, "mine")
+            assert (await gate.target.get(NAMESPACES, made))["status"]["phase"] == "Active"
+    finally:
+        for name in (made, missing):
+            with contextlib.suppress(NotFound):
+                await gate.target.delete(NAMESPACES, name)
+
+
+@pytest.mark.parametrize(
+    "permission",
+    [
+        {"name": "../../namespaces", "rules": [READ_PODS]},
+        {"name": "x", "namespace": "a/b", "rules": [READ_PODS]},
+        {"rules": [{"verbs": ["get"], "nonResourceURLs": ["/metrics"], "resources": ["pods"], "apiGroups": [""]}]},
+        {"namespace": "default", "rules": [{"verbs": ["get"], "nonResourceURLs": ["*"]}]},
+    ],
+)
+async def test_what_makes_no_sense_is_refused_and_nothing_is_made(gate: Gate, permission) -> None:
+    async with gate.granting():
+        request = await gate.ask(token={"permissions": [{"rules": [READ_PODS]}, permission]})
+        denied = await gate.standing("mine", "InvalidRequest")
+        assert "spec.token.permissions[1]" in denied.status.message
+        assert (denied.status.phase, await gate.secret(), await gate.parts(request)) == ("Denied", None, {})
+        # A request that was fine before is not fine any more: then nothing of it stays.
+        await gate.world.patch(AccessRequest, "mine", {"spec": {"token": {"permissions": [{"rules": [READ_PODS]}]}}})
+        await gate.granted()
+        await gate.world.patch(AccessRequest, "mine", {"spec": {"token": {"permissions": [permission]}}})
+        await gate.standing("mine", "InvalidRequest")
+        assert (await gate.secret(), await gate.parts(request)) == (None, {})
+
+
+async def test_prepared_and_granted_side_by_side(gate: Gate) -> None:
+    """Both write one status, and both judge; what one says the other leaves."""
+    async with gate.manager() as manager:
+        add_access(manager)
+        async with at_work(gate.add(manager)):
+            request = await gate.ask(labels={})
+            await gate.granted()
+            await let_in(await gate.entry())
+            wrong = {"metadata": {"labels": {PROVIDER_LABEL: "another"}}}
+            await gate.world.patch(AccessRequest, "mine", wrong)
+            denied = await gate.standing("mine", "WrongLabel")
+            free = lambda one: not one.metadata.finalizers  # noqa: E731
+            await gate.world.becomes(AccessRequest, "mine", free, "is free")
+            await quiet(manager)
+            told = await gate.world.get(AccessRequest, "mine")
+            assert (told.status.phase, told.status.secret_ref) == ("Denied", None)
+            assert (await gate.secret(), await gate.parts(request)) == (None, {})
+            assert told.status.message == denied.status.message
+            await gate.world.patch(AccessRequest, "mine", {"metadata": {"labels": {PROVIDER_LABEL: None}}})
+            again = await gate.granted()
+            assert {one.type: one.status for one in again.status.conditions} == {"Ready": "True"}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from granting_kit import (
     LABELS,
+    READ_PODS,
     Gate,
     Lodge,
     a_gate,
@@ -17,16 +20,24 @@ from granting_kit import (
 )
 from provider_kit import State, WorkshopConfig, condition
 
+from mooring.access.admission import admission_objects
 from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster, ClusterProfile
-from mooring.api.marks import CREATOR_ANNOTATION, PROFILE_LABEL, PROVIDER_LABEL
+from mooring.api.marks import PROFILE_LABEL, PROVIDER_LABEL
+from mooring.entry.creators import stamp_of
 from mooring.entry.resources import NAMESPACES, PARTS, SECRETS
+from mooring.kube import Client, typed
+from mooring.kube.credentials import bearer
+from mooring.kube.errors import AlreadyExists, Forbidden, ServerError
 from mooring.runtime.recorder import EVENTS
-from mooring.testing.builders import namespace_object
+from mooring.testing.builders import SERVICE_ACCOUNTS, an_object, namespace_object, service_account
 from mooring.testing.managers import heard, quiet, until
 
 PROFILE = LABELS[PROFILE_LABEL]
-USER = "jane@example.com"
+ASKING = {"apiGroups": ["clusters.openmcp.cloud"], "resources": ["accessrequests"], "verbs": ["create"]}
+TOKEN = {"token": {"permissions": [{"rules": [READ_PODS]}]}}
+MARKED = {"labels": LABELS}
+RBAC = "rbac.authorization.k8s.io"
 ROLES, BINDINGS = PARTS["ClusterRole"], PARTS["ClusterRoleBinding"]
 
 
@@ -92,37 +103,80 @@ async def test_labels_that_become_wrong_close_the_door(gate: Gate) -> None:
 
 
 async def test_creators_must_be_allowed_and_are_asked_again(gate: Gate) -> None:
-    kube, name = gate.world.kube, f"enter-{gate.world.namespace}"
-    rule = {"apiGroups": ["clusters.openmcp.cloud"], "resources": ["clusters"], "verbs": ["access"]}
-    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name}}
-    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
-    jane = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER}
-    binding = {**role, "kind": "ClusterRoleBinding", "roleRef": reference, "subjects": [jane]}
-    await kube.create(ROLES, {**role, "rules": [rule]})
+    await stamping(gate)
     async with gate.granting() as manager:
         await gate.world.ready()
+        jane = await somebody(gate, ASKING)
+        body = an_object(AccessRequest, "mine", gate.world.namespace, spec={"clusterRef": {"name": "one"}, **TOKEN})
+        async with Client(jane) as client:
+
+            async def created():
+                with contextlib.suppress(Forbidden):  # servers learn of new bindings a moment later
+                    return await client.create(typed(AccessRequest), {**body, "metadata": body["metadata"] | MARKED})
+
+            request = await until(created, "she may ask")
+        await gate.granted()
         await heard(manager, await policy_is(gate, "Creator"))
-        request = await gate.ask(annotations={CREATOR_ANNOTATION: f'{{"user":"{USER}"}}'})
         await closed(gate, request, "CreatorMayNot")
-        await kube.create(BINDINGS, binding)
+        binding = await let_enter(gate, request)
 
         async def asked_again():
             await gate.annotate("mine", "reconcile")
             return (await gate.world.get(AccessRequest, "mine")).status.phase == "Granted"
 
-        await until(asked_again, "Jane may enter")
+        await until(asked_again, "she may enter")
         entry = await gate.entry()
         await let_in(entry)
-        await kube.delete(BINDINGS, name)
+        await gate.world.kube.delete(BINDINGS, binding)
 
         async def rotated():
             await gate.annotate("mine", "rotate")
             return (await gate.world.get(AccessRequest, "mine")).status.phase == "Denied"
 
-        await until(rotated, "Jane may enter no more")
+        await until(rotated, "she may enter no more")
         await closed(gate, request, "CreatorMayNot")
         await refused(entry)
-    await kube.delete(ROLES, name)
+
+
+async def stamping(gate: Gate):
+    """The admission policies at work. They stay: they are the same for every test."""
+    kube = gate.world.kube
+    for one in admission_objects():
+        with contextlib.suppress(AlreadyExists):
+            await kube.create(await kube.resource(one["apiVersion"], one["kind"]), one)
+    body = an_object(AccessRequest, "probe", gate.world.namespace, spec={"clusterRef": {"name": "one"}, **TOKEN})
+
+    async def stamped():
+        with contextlib.suppress(ServerError):  # it has not read the schema of our kinds yet
+            return stamp_of(await kube.create(typed(AccessRequest), body, dry_run=True))
+
+    await until(stamped, "creations are stamped")
+
+
+async def somebody(gate: Gate, rule):
+    """A connection to the platform as somebody who may do this, and nothing else."""
+    kube, namespace, account = gate.world.kube, gate.world.namespace, "jane"
+    await kube.create(SERVICE_ACCOUNTS, service_account(account, namespace))
+    await bound(gate, f"ask-{namespace}", rule, {"kind": "ServiceAccount", "name": account, "namespace": namespace})
+    wish = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
+    answer = await kube.create(SERVICE_ACCOUNTS, wish, name=account, namespace=namespace, subresource="token")
+    return replace(kube.connection, credentials=bearer(answer["status"]["token"]))
+
+
+async def let_enter(gate: Gate, request):
+    """Give its creator the right to enter clusters; gives the name of the binding."""
+    rule = {"apiGroups": ["clusters.openmcp.cloud"], "resources": ["clusters"], "verbs": ["access"]}
+    subject = {"apiGroup": RBAC, "kind": "User", "name": stamp_of(request).user}
+    return await bound(gate, f"enter-{gate.world.namespace}", rule, subject)
+
+
+async def bound(gate: Gate, name, rule, subject):
+    about = {"apiVersion": f"{RBAC}/v1", "metadata": {"name": name}}
+    role = {"apiGroup": RBAC, "kind": "ClusterRole", "name": name}
+    await gate.world.kube.create(ROLES, {**about, "kind": "ClusterRole", "rules": [rule]})
+    binding = {**about, "kind": "ClusterRoleBinding", "subjects": [subject], "roleRef": role}
+    await gate.world.kube.create(BINDINGS, binding)
+    return name
 
 
 # -- clusters that change -------------------------------------------------------------------------------------------

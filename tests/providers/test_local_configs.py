@@ -118,8 +118,8 @@ def test_versions_go_forward_in_small_steps(running: str, wanted: str, taken: st
 def test_the_page_tells_all_fields_flags_and_reasons() -> None:
     page = (Path(__file__).parents[2] / "docs/how-to/local-clusters.md").read_text()
     schema = definition_of(LocalConfig)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
-    fields = [name for name in schema["properties"] if name not in ("providerRef", "resources")]
-    fields += [f"resources.{name}" for name in schema["properties"]["resources"]["properties"]]
+    fields = [name for name in schema["properties"] if name not in ("providerRef", "resources", "oidc")]
+    fields += [f"{part}.{name}" for part in ("resources", "oidc") for name in schema["properties"][part]["properties"]]
     assert [name for name in fields if f"`spec.{name}`" not in page] == []
     assert [name for name in (*FLAGS, *Reason) if f"`{name}`" not in page] == []
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from local_kit import API_SERVER, Yard, a_yard, local_config
-from oidc_kit import Authority, identity_provider, issuer, refused, settled, who
+from oidc_kit import Authority, identity_provider, issuer, refused, settled, told, who
 
 from mooring.controlplane.landscape import Landscape
 from mooring.providers.local.config import Oidc
@@ -54,7 +54,7 @@ async def test_users_are_let_in_while_their_issuer_is_trusted(yard: Yard, author
 
         # Whoever is stopped in the middle of it is followed by somebody who finishes it.
         corporate, file = issuer(corp, "corp"), yard.plane(order).directory / "authentication.json"
-        begun = asyncio.create_task(yard.provider.oidc(order, [corporate]))
+        begun = asyncio.create_task(told(yard.provider, order, [corporate]))
         await until(lambda: corp.url.encode() in file.read_bytes(), "the issuer is written down")
         begun.cancel()
         await asyncio.wait([begun])
@@ -80,7 +80,7 @@ async def test_users_are_let_in_while_their_issuer_is_trusted(yard: Yard, author
 
         # The order does not count, and asking again changes nothing.
         before = file.stat()
-        assert await yard.provider.oidc(order, [bare, corporate]) == {}
+        assert await told(yard.provider, order, [bare, corporate]) == {}
         assert (file.stat().st_ino, file.stat().st_mode & 0o777) == (before.st_ino, 0o600)
 
         await settled(yard.provider, order, [bare])
@@ -101,12 +101,12 @@ async def test_one_goes_while_another_is_down(yard: Yard, authority, tmp_path: P
         await accepted(cluster, other)
 
         corp.down = True
-        troubles = await yard.provider.oidc(order, issuers[:1])
+        troubles = await told(yard.provider, order, issuers[:1])
         assert "answers 503" in troubles["corp"]
         await refused(cluster, other)
 
         # It comes back when it answers again.
-        assert "corp" in await yard.provider.oidc(order, issuers[:1])
+        assert "corp" in await told(yard.provider, order, issuers[:1])
         corp.down = False
         await settled(yard.provider, order, issuers[:1])
         assert (await accepted(cluster, mine)).name == "corp:alice"
@@ -118,7 +118,7 @@ async def test_one_goes_while_another_is_down(yard: Yard, authority, tmp_path: P
         await yard.until_another(order, API_SERVER, than=killed)
         await yard.until_ready(order)
         cluster = await yard.provider.admin_access(order)
-        assert await yard.provider.oidc(order, issuers[:1]) == {}
+        assert await told(yard.provider, order, issuers[:1]) == {}
         corp.down = False
         assert (await accepted(cluster, mine)).name == "corp:alice"
 
@@ -146,15 +146,15 @@ async def test_who_does_not_answer_is_not_trusted_and_told_why(yard: Yard, autho
     file = yard.plane(order).directory / "authentication.json"
     before = file.read_bytes()
     async with identity_provider(authority, tmp_path, down=True) as corp:
-        told = {
+        wrong = {
             "plain": issuer(corp, "plain", url=corp.url.replace("https", "http")),
             "asking": issuer(corp, "asking", url=f"{corp.url}/?realm=one"),
             "itself": issuer(corp, "itself", url=yard.plane(order).issuer),
             "nobody": issuer(corp, "nobody", url="https://127.0.0.1:1"),
             "corp": issuer(corp, "corp"),
         }
-        troubles = await yard.provider.oidc(order, list(told.values()))
-        assert set(troubles) == set(told)
+        troubles = await told(yard.provider, order, list(wrong.values()))
+        assert set(troubles) == set(wrong)
         assert troubles["plain"] == "It must be an https address."
         assert "query" in troubles["asking"]
         assert "service accounts" in troubles["itself"]
@@ -191,4 +191,4 @@ async def test_a_cluster_that_was_never_started_trusts_nobody(yard: Yard) -> Non
 
 
 async def _why(yard, order, corp):
-    return (await yard.provider.oidc(order, [issuer(corp, "corp")]))["corp"]
+    return (await told(yard.provider, order, [issuer(corp, "corp")]))["corp"]

@@ -1,15 +1,20 @@
 """A provider of toys: a ConfigMap beside the Cluster is all there is, and every toy leads to the platform itself."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from mooring.api.kinds import Api, Kind
 from mooring.api.schema import about
-from mooring.kube import Connection, Object, untyped
+from mooring.kube import Connection, Impersonation, untyped
 from mooring.kube.errors import NotFound
 from mooring.providers.sdk import ConfigSpec, ConfigStatus, Offer, Order, Provider, State
 
 TOYS = untyped(plural="configmaps", kind="ConfigMap")
+ADMIN = [
+    "toymaker",
+    "system:masters",
+]  # the user and the group who may do everything with toys, and so with the platform
 
 
 class ToyConfigSpec(ConfigSpec, frozen=True, kw_only=True):
@@ -25,18 +30,21 @@ class ToyConfig(Kind, frozen=True, kw_only=True):
 
 
 class ToyProvider(Provider[ToyConfig]):
-    """Provides toys."""
-
     config = ToyConfig
-    rights = ({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "update", "delete"]},)
+    rights = (
+        {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "update", "delete"]},
+        {"apiGroups": [""], "resources": ["users", "groups"], "resourceNames": ADMIN, "verbs": ["impersonate"]},
+    )
 
     async def profiles(self, config: ToyConfig) -> Sequence[Offer]:
         return [Offer(versions=config.spec.versions)]
 
     async def ensure(self, order: Order[ToyConfig]) -> State:
-        server, wanted = self.platform.connection.server, self._toy(order)
+        server = self.platform.connection.server
+        metadata = {"name": f"toy-{order.key.name}", "namespace": order.key.namespace}
+        wanted = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"version": order.version}}
         try:
-            toy = await self.platform.get(TOYS, wanted["metadata"]["name"], namespace=order.key.namespace)
+            toy = await self.platform.get(TOYS, metadata["name"], namespace=order.key.namespace)
         except NotFound:
             await self.platform.create(TOYS, wanted)
             return State(ready=False, reason="Creating", message="The toy is wound up.", api_server=server)
@@ -52,8 +60,4 @@ class ToyProvider(Provider[ToyConfig]):
         return False
 
     async def admin_access(self, order: Order[ToyConfig]) -> Connection:
-        return self.platform.connection
-
-    def _toy(self, order: Order[ToyConfig]) -> Object:
-        metadata = {"name": f"toy-{order.key.name}", "namespace": order.key.namespace}
-        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"version": order.version}}
+        return replace(self.platform.connection, impersonation=Impersonation(user=ADMIN[0], groups=(ADMIN[1],)))

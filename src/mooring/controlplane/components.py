@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from mooring.controlplane.files import read_private
 from mooring.controlplane.ports import LOOPBACK
@@ -15,6 +14,7 @@ from mooring.controlplane.processes import Program
 
 API_SERVER = "kube-apiserver"
 CONTROLLER_MANAGER = "kube-controller-manager"
+AUTHENTICATION_FILE = "authentication.json"
 
 # What a cluster without nodes needs: namespaces that end, accounts and their tokens, owners that take their objects
 # along, the authority that workloads look for, and ClusterRoles that are made of others.
@@ -26,20 +26,6 @@ _CONTROLLERS = (
     "root-ca-certificate-publisher-controller",
     "clusterrole-aggregation-controller",
 )
-_HEALTH_PATHS = ("/livez", "/readyz", "/healthz")
-
-
-def authentication_configuration() -> dict[str, Any]:
-    """No OIDC issuers yet, and nobody anonymous but for health.
-
-    It is there from the first start, because the API server reloads this file, but cannot be given one later.
-    """
-    return {
-        "apiVersion": "apiserver.config.k8s.io/v1",
-        "kind": "AuthenticationConfiguration",
-        "jwt": [],
-        "anonymous": {"enabled": True, "conditions": [{"path": path} for path in _HEALTH_PATHS]},
-    }
 
 
 def api_server_program(
@@ -62,7 +48,7 @@ def api_server_program(
         "tls-cert-file": f"{pki}/server.crt",
         "tls-private-key-file": f"{pki}/server.key",
         "client-ca-file": f"{pki}/ca.crt",
-        "authentication-config": f"{directory}/authentication.json",
+        "authentication-config": str(directory / AUTHENTICATION_FILE),
         "authorization-mode": "RBAC",
         "service-account-issuer": issuer,
         "service-account-key-file": f"{pki}/service-accounts.key",

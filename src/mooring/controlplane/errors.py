@@ -6,6 +6,7 @@ ControlPlaneError         every message is one that a person can act on
 ├── ProcessError          a child did not start, or died; carries the last lines of its log
 │   └── PortTaken         it could not listen: someone else has the port
 ├── NotReady              it runs, but did not become ready in time
+├── NotTold               it is too old to tell what we have to know
 ├── Busy                  another mooring process is at work on this landscape
 └── EtcdError             etcd answered with a refusal
     └── NoSpace           etcd's quota is used up: it takes reads and deletes only
@@ -36,6 +37,10 @@ class PortTaken(ProcessError):
 
 class NotReady(ControlPlaneError):
     """Something runs but did not become ready in time."""
+
+
+class NotTold(ControlPlaneError):
+    """A server is too old to tell something that we have to know."""
 
 
 class Busy(ControlPlaneError):

@@ -71,8 +71,13 @@ def read_private(path: Path) -> bytes:
 
 
 def write_state(path: Path, value: Any) -> None:
-    """Write a state file: JSON that a person can read."""
-    write_private(path, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+    """Write a state file."""
+    write_private(path, state_text(value))
+
+
+def state_text(value: Any) -> bytes:
+    """What a state file holds: JSON that a person can read."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
 
 def read_state(path: Path, kind: type[T]) -> T:

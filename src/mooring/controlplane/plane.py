@@ -12,7 +12,7 @@ import datetime
 import hashlib
 import http.client
 import secrets
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,21 @@ import msgspec
 
 from mooring.api.kubeconfigs import ClientCertificate, Document, kubeconfig
 from mooring.controlplane import certificates, ports
+from mooring.controlplane.authentication import (
+    TrustedIssuer,
+    authentication_text,
+    fingerprint,
+    fingerprint_in,
+    issuers_in,
+)
 from mooring.controlplane.components import (
     API_SERVER,
+    AUTHENTICATION_FILE,
     CONTROLLER_MANAGER,
     api_server_program,
-    authentication_configuration,
     controller_manager_program,
 )
+from mooring.controlplane.errors import NotTold
 from mooring.controlplane.etcd import Etcd
 from mooring.controlplane.files import (
     private_directory,
@@ -261,6 +269,38 @@ class ControlPlane:
     def _prober(self) -> Prober:
         return Prober(self.ports.api_server, self.ca, self.admin_certificate())
 
+    # -- whom it believes ---------------------------------------------------------------------------------------
+
+    @property
+    def trusted(self) -> tuple[TrustedIssuer, ...] | None:
+        """The issuers that its file speaks of; None if somebody else has written there."""
+        return issuers_in(read_private(self._authentication_file))
+
+    def trust(self, issuers: Iterable[TrustedIssuer]) -> None:
+        """Have its file speak of these issuers and no others. A running API server takes a while to follow."""
+        write_private(self._authentication_file, authentication_text(issuers))
+
+    async def trust_in_effect(self) -> bool | None:
+        """Whether the API server does as its file says; None if it does not answer.
+
+        A :class:`NotTold` is raised by servers that never tell.
+        """
+        prober = self._prober()
+        try:
+            answer = await prober.ask("GET", "/metrics")
+        finally:
+            prober.close()
+        if answer is None or answer.code != http.client.OK:
+            return None
+        told = fingerprint_in(answer.body)
+        if not told:
+            raise NotTold("This version of Kubernetes does not tell which identity providers it trusts.")
+        return told == fingerprint(read_private(self._authentication_file))
+
+    @property
+    def _authentication_file(self) -> Path:
+        return self.directory / AUTHENTICATION_FILE
+
     # -- files --------------------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
@@ -308,9 +348,8 @@ class ControlPlane:
         return ports.free_port(besides=[besides])
 
     def _ensure_authentication_file(self) -> None:
-        path = self.directory / "authentication.json"
-        if not path.exists():
-            write_state(path, authentication_configuration())
+        if not self._authentication_file.exists():
+            write_private(self._authentication_file, authentication_text())
 
     def _ensure_controller_manager_kubeconfig(self, authority: certificates.Authority) -> None:
         user = "system:kube-controller-manager"

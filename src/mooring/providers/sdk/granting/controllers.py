@@ -12,6 +12,7 @@ from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.api.conditions import READY, found
 from mooring.api.marks import GRANT_FINALIZER
 from mooring.api.requests import ClusterRequest
+from mooring.entry.creators import RIGHTS as JUDGING_RIGHTS
 from mooring.entry.entrants import ENTRANT_LABEL
 from mooring.kube import Bare, Change, ObjectKey, key_of
 from mooring.providers.sdk.granting.leaving import Leaver
@@ -36,7 +37,7 @@ RIGHTS: Final[list[dict[str, Any]]] = [
     {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list", "watch", "create", "patch", "delete"]},
     # The uid of this namespace tells installations apart.
     {"apiGroups": [""], "resources": ["namespaces"], "resourceNames": ["kube-system"], "verbs": ["get"]},
-    {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
+    *JUDGING_RIGHTS,
 ]
 
 

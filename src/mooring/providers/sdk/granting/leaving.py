@@ -44,13 +44,15 @@ class Leaver:
 
     async def leave(self, cluster: Cluster, profile: ClusterProfile) -> None:
         """Take everything out of a cluster that is being deleted; :class:`StillThere` if that cannot be done."""
-        if any(one.metadata.uid in self._granter.under_way for one in self._seen.by_cluster(key_of(cluster))):
+        requests = self._seen.by_cluster(key_of(cluster))
+        if any(one.metadata.uid in self._granter.under_way for one in requests):
             raise StillThere("A door into the cluster is just being opened.", given_up=False)
         try:
             async with self._targets.entered(cluster, profile) as target:
                 await self._clear(target, cluster)
         except (KubeError, Refused, ProviderFailed, Unsettled, TryAgain) as error:
-            raise self._still_there(cluster, str(error)) from None
+            if requests:  # else hardly anything can be there, and it is not worth waiting for
+                raise self._still_there(cluster, str(error), count=len(requests)) from None
 
     async def _clear(self, target: Client, cluster: Cluster) -> None:
         selector = f"{INSTALLATION_LABEL}={await self._seen.installation()}"
@@ -71,8 +73,7 @@ class Leaver:
         key = request_in(one)
         return key is not None and await self._seen.is_forgotten(uid, key)
 
-    def _still_there(self, cluster: Cluster, why: str) -> StillThere:
-        count = len(self._seen.by_cluster(key_of(cluster)))
+    def _still_there(self, cluster: Cluster, why: str, *, count: int) -> StillThere:
         status = cluster.status
         where = (status.api_server if status is not None else "") or "the cluster"
         since = datetime.datetime.fromisoformat(cluster.metadata.deletion_timestamp)

@@ -103,8 +103,7 @@ def next_step(sight: Sight) -> Step:
         return Retire(issues=due)
     mend = sight.suspect or record.door != sight.door.fingerprint
     issue = bool(sight.door.account) and _needs_token(sight, record)
-    is_old = record.generation != request.metadata.generation or _has_moved(sight.cluster, record)
-    if mend or issue or is_old or sight.spoiled:
+    if mend or issue or sight.spoiled or _is_old(sight, record):
         return Open(mend=mend, issue=issue)
     return Rest(until=_next_look(request, record))
 
@@ -156,6 +155,12 @@ def _needs_token(sight: Sight, record: Record) -> bool:
         or now >= renewal_due(request.metadata.uid, created=record.created, expires=record.expires)
         or now < record.created - _SKEW
     )
+
+
+def _is_old(sight: Sight, record: Record) -> bool:
+    """Whether it tells what was true before."""
+    changed = record.generation != sight.request.metadata.generation or record.asked != sight.verdict.ask_creator
+    return changed or _has_moved(sight.cluster, record)
 
 
 def _has_moved(cluster: Cluster, record: Record) -> bool:

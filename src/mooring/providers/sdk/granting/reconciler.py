@@ -8,6 +8,9 @@ Stopped after any of them, the next run finds the finalizer but no record, looks
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+import msgspec
 
 from mooring.api.access import AccessRequest
 from mooring.api.marks import GRANT_FINALIZER
@@ -145,6 +148,7 @@ class Granter:
             held = Visit(request=request, cluster=visit.cluster, profile=visit.profile)
             await self._trust.establish(held)
             made = await self._maker.open(step, held, sight.door, sight.valid, now=sight.now)
+            made = replace(made, record=msgspec.structs.replace(made.record, asked=sight.verdict.ask_creator))
             await self._write_down(made, held, sight.door.entrant)
         finally:
             self.under_way.discard(uid)

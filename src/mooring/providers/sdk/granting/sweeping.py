@@ -98,8 +98,7 @@ class Sweeper:
             parts = await parts_selected(target, selector)
             await self._tend_doors(target, cluster, parts, [one["metadata"]["name"] for one in secrets])
             await self._tend_tokens(target, secrets)
-        if any(one.spec.oidc is not None for one in self._seen.by_cluster(key_of(cluster))):
-            await self._trust.look(cluster, profile)
+        await self._trust.look(cluster, profile)  # also if nobody asks for any: somebody may have, whom a hand removed
 
     async def _tend_doors(
         self, target: Client, cluster: Cluster, parts: Mapping[Part, Object], issues: Collection[str]

@@ -10,7 +10,7 @@ Guarantees:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from weakref import WeakValueDictionary
@@ -35,10 +35,18 @@ _OWN: Final = "system:"  # what begins so is Kubernetes' own
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What a provider was last told, and the addresses of those that were not trusted yet."""
+    """What a provider was last told, when, and by address why one was not trusted yet."""
 
     issuers: Sequence[Issuer]
-    untrusted: frozenset[str]
+    troubles: Mapping[str, str]
+    begun: float
+
+    def answers(self, issuers: Sequence[Issuer], url: str, *, since: float) -> bool:
+        """Whether there is no need to ask again: it was trusted, or somebody has asked since.
+
+        So many who wait for issuers that do not answer hold up nobody for longer than one of them.
+        """
+        return list(self.issuers) == list(issuers) and (url not in self.troubles or self.begun >= since)
 
 
 class Trust:
@@ -61,13 +69,15 @@ class Trust:
             await self._establish(visit, issuer_of(visit.request.spec.oidc))
 
     async def _establish(self, visit: Visit, mine: Issuer) -> None:
+        come = _now()
         async with self._turn(visit.cluster):
             others = await self._requests(visit.cluster, visit.profile, but=visit.request.metadata.uid)
             issuers = accepted([*others, visit.request])
             why = clash(mine, issuers)
-            before = self._told.get(visit.cluster.metadata.uid)
-            troubles = {}
-            if before is None or mine.url in before.untrusted or list(before.issuers) != issuers:
+            told = self._told.get(visit.cluster.metadata.uid)
+            if told is not None and told.answers(issuers, mine.url, since=come):
+                troubles = told.troubles
+            else:
                 troubles = await self._tell(visit.cluster, visit.profile, issuers)
         if why:
             raise Answered(Reason.ISSUER, why)
@@ -122,10 +132,10 @@ class Trust:
             and metadata.annotations.get(OPERATION_ANNOTATION) != OPERATION_REVOKE
         )
 
-    async def _tell(self, cluster: Cluster, profile: ClusterProfile, issuers: list[Issuer]) -> dict[str, str]:
+    async def _tell(self, cluster: Cluster, profile: ClusterProfile, issuers: list[Issuer]) -> Mapping[str, str]:
         """Gives, by address, why one of them is not trusted yet."""
         provider: Any = self._seen.sdk.provider
-        before = self._told.pop(cluster.metadata.uid, None)
+        begun, before = _now(), self._told.pop(cluster.metadata.uid, None)
         try:
             order = last_order_of(cluster, profile, self._seen.sdk, running=version_in(cluster.metadata))
             troubles = dict(await asked(provider, provider.oidc(order, issuers)))
@@ -135,9 +145,9 @@ class Trust:
             raise Answered(Reason.CANNOT_ENTER, str(error)) from None
         found = {one.url: troubles[one.name] for one in issuers if one.name in troubles}
         if issuers:
-            self._told[cluster.metadata.uid] = _Told(issuers, frozenset(found))
+            self._told[cluster.metadata.uid] = _Told(issuers, found, begun)
         # Those that were in trouble before come again by themselves.
-        self._alarm(cluster, found.keys() - (before.untrusted if before is not None else set()))
+        self._alarm(cluster, found.keys() - (before.troubles.keys() if before is not None else set()))
         return found
 
     def _alarm(self, cluster: Cluster, addresses: Iterable[str]) -> None:
@@ -145,6 +155,10 @@ class Trust:
         for one in self._seen.by_cluster(key_of(cluster)) if addresses else ():
             if one.spec.oidc is not None and one.spec.oidc.issuer in addresses:
                 self._wake(key_of(one))
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def accepted(requests: Iterable[AccessRequest]) -> list[Issuer]:
