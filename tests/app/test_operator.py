@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from mooring.api.crds import KINDS
-from mooring.app.installing import GROUP, NAMESPACE, everything, install_everything
+from mooring.app.installing import GROUP, NAMESPACE, Part, everything, install_everything
 from mooring.kube import Client, MergePatch, connection_from_document, typed, untyped
 from mooring.runtime.leader import LEASES
 
@@ -142,7 +142,20 @@ async def test_the_operator_may_not_do_anything_else(admin):
     assert await may("delete", "clusters.openmcp.cloud", "clusters", "default")
     assert not await may("delete", "clusters.openmcp.cloud", "purposes")
     assert not await may("patch", "clusters.openmcp.cloud", "clusters/status", "default")
-    assert not await may("create", "rbac.authorization.k8s.io", "clusterroles")
+    assert await may("patch", "clusters.openmcp.cloud", "accessrequests", "default")
+    # Who deploys providers can give them anything; who does not has no such right, also if it was there before.
+    rbac = "rbac.authorization.k8s.io"
+    assert await may("escalate", rbac, "clusterroles")
+    assert await may("create", "apps", "deployments", NAMESPACE)
+    assert not await may("create", "apps", "deployments", "default")
+    await install_everything(admin, {Part.SCHEDULING, Part.ACCESS})
+
+    async def lost():
+        rights = (await may("create", rbac, "clusterroles"), await may("create", "apps", "deployments", NAMESPACE))
+        return not any(rights)
+
+    await eventually(lost)  # the server's authorizer hears of it a moment later
+    assert await may("list", "clusters.openmcp.cloud", "clusterrequests")
 
 
 async def test_installing_twice_changes_nothing(admin, control_plane):

@@ -37,7 +37,7 @@ async def furnish(client: Client, *, environment: str) -> None:
     await install(client, [definition_of(LocalConfig)])
     rights = [
         *rights_for("mooring-local", LOCAL_GROUP, rights_of(LocalProvider)),
-        *rights_for("mooring-deployment", DEPLOYMENT_GROUP, RIGHTS, HOME_RIGHTS),
+        *rights_for("mooring-processes", DEPLOYMENT_GROUP, RIGHTS, HOME_RIGHTS),
     ]
     for document in rights:
         await put(client, document)

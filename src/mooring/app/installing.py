@@ -15,7 +15,7 @@ from mooring.access.controllers import RIGHTS as ACCESS_RIGHTS
 from mooring.api.crds import KINDS, definitions
 from mooring.kube import Client, Object
 from mooring.kube.definitions import DEFINITIONS, FIELD_MANAGER, NotServed, install, is_established, put
-from mooring.kube.errors import UnknownKind
+from mooring.kube.errors import NotFound, UnknownKind
 from mooring.scheduling.controllers import RIGHTS as SCHEDULING_RIGHTS
 
 __all__ = [
@@ -39,6 +39,7 @@ NAMESPACE = "mooring-system"
 ACCOUNT = "mooring"
 # Whoever runs the controllers outside of the cluster shows a certificate with this group.
 GROUP = "mooring:controllers"
+_DEPLOYMENT = "mooring-deployment"
 
 
 class Part(StrEnum):
@@ -59,6 +60,8 @@ async def install_everything(client: Client, parts: Collection[Part] = frozenset
     await asyncio.gather(install(client, definitions()), *(put(client, one) for one in operator(parts)))
     if Part.ACCESS in parts:
         await asyncio.gather(*(_put_if_known(client, one) for one in admission_objects()))
+    if Part.DEPLOYMENT not in parts:
+        await asyncio.gather(*(_remove(client, one) for one in _rights(_DEPLOYMENT, [], [], [{}])))
 
 
 async def install_essentials(client: Client) -> None:
@@ -71,6 +74,16 @@ def everything(parts: Collection[Part] = frozenset(Part)) -> list[Object]:
     """All that is installed, in an order in which it can be applied."""
     admission = admission_objects() if Part.ACCESS in parts else []
     return [namespace(), *definitions(), *operator(parts), *admission]
+
+
+async def _remove(client: Client, document: Object) -> None:
+    """Rights of a part that was there before."""
+    metadata = document["metadata"]
+    resource = await client.resource(document["apiVersion"], document["kind"])
+    try:
+        await client.delete(resource, metadata["name"], namespace=metadata.get("namespace"))
+    except NotFound:
+        return
 
 
 async def _put_if_known(client: Client, document: Object) -> None:
@@ -113,7 +126,7 @@ def rights_for(name: str, group: str, rules: list[Object], home_rules: Sequence[
 def _deployment_rights(subjects: list[Object]) -> list[Object]:
     from mooring.providers.deployment.controllers import HOME_RIGHTS, RIGHTS  # a start has no time to lose
 
-    return _rights("mooring-deployment", subjects, RIGHTS, HOME_RIGHTS)
+    return _rights(_DEPLOYMENT, subjects, RIGHTS, HOME_RIGHTS)
 
 
 def _rights(name: str, subjects: list[Object], rules: list[Object], home_rules: Sequence[Object]) -> list[Object]:

@@ -110,8 +110,9 @@ def refused(client: Client, kind: type[Kind], document: Document, error: ApiErro
     """What the server does not want of an object that somebody creates, and what to do about it."""
     metadata, word = document["metadata"], kind.API.kind.lower()
     if isinstance(error, AlreadyExists):
+        a = "an" if word[0] in "aeiou" else "a"
         return SettingError(
-            f"There is already a {word} {metadata['name']!r} in the namespace {metadata['namespace']!r}. Choose "
+            f"There is already {a} {word} {metadata['name']!r} in the namespace {metadata['namespace']!r}. Choose "
             f"another name, or leave it out and get one."
         )
     if isinstance(error, Invalid):
