@@ -3,8 +3,8 @@
 They are installed and started as soon as the platform's API server answers. There is no lease: the landscape's own
 lock says that there is one such process. When the API server comes back on another port, they start anew.
 
-The local provider and the deployment of other providers come a moment later, when the landscape is up and furnished:
-each with rights of its own, and apart from the others, so that none can hold up another.
+The local provider, the deployment of other providers and Kyma's face come a moment later, when the landscape is up and
+furnished: each with rights of its own, and apart from the others, so that none can hold up another.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 
 from mooring.api.crds import KINDS
-from mooring.app.installing import EMBEDDED, NAMESPACE, install_essentials
+from mooring.app.installing import EMBEDDED, GROUP, NAMESPACE, install_essentials
 from mooring.app.wiring import own_identity, platform_connection, wired
 from mooring.controlplane.landscape import Landscape
 from mooring.kube import Client, Connection, KubeError, typed
@@ -92,7 +92,8 @@ class EmbeddedControllers:
         self._landscape = landscape
         self._controllers = Running(landscape, self._wired)
         # What comes when the landscape is up: each apart from the others, so that none can hold up another.
-        self._later = [Running(landscape, partial(one, landscape)) for one in (local_provider, provider_deployment)]
+        later = (local_provider, provider_deployment, kyma_face)
+        self._later = [Running(landscape, partial(one, landscape)) for one in later]
         # Beside a landscape only trouble is worth a line; the rest is in conditions, events and metrics.
         log_to_stderr(as_json=False, level=logging.WARNING)
 
@@ -192,7 +193,7 @@ async def local_provider(landscape: Landscape) -> AsyncIterator[Manager]:
     from mooring.providers.local import LocalProvider
     from mooring.providers.sdk import add_provider
 
-    connection = platform_connection(landscape.platform, group=LOCAL_GROUP)
+    connection = platform_connection(landscape.platform, LOCAL_GROUP)
     async with Manager(connection, identity=own_identity()) as manager:
         add_provider(manager, LocalProvider(landscape), name=LOCAL, environment=landscape.name)
         yield manager
@@ -209,7 +210,18 @@ async def provider_deployment(landscape: Landscape) -> AsyncIterator[Manager]:
     def ground(manager: Manager, home: Home) -> Processes:
         return Processes(manager, home, landscape, built_in={LOCAL})
 
-    connection = platform_connection(landscape.platform, group=DEPLOYMENT_GROUP)
+    connection = platform_connection(landscape.platform, DEPLOYMENT_GROUP)
     async with Manager(connection, identity=own_identity()) as manager:
         add_deployment(manager, ground, home=Home(environment=landscape.name, namespace=NAMESPACE))
+        yield manager
+
+
+@contextlib.asynccontextmanager
+async def kyma_face(landscape: Landscape) -> AsyncIterator[Manager]:
+    """Kyma's face: also as one of our controllers, who alone may pass on whom a request is from."""
+    from mooring.app.furnishing import KYMA_GROUP
+    from mooring.kyma.controllers import add_kyma
+
+    async with Manager(platform_connection(landscape.platform, GROUP, KYMA_GROUP), identity=own_identity()) as manager:
+        add_kyma(manager)
         yield manager

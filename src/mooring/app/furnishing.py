@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mooring.api.crds import definition_of
+from mooring.api.kyma import KubeconfigRequest
 from mooring.api.providers import ClusterProvider
 from mooring.api.purposes import Purpose
 from mooring.api.traits import WORKERLESS
-from mooring.app.installing import EMBEDDED, NAMESPACE, install_everything, rights_for
+from mooring.app.installing import EMBEDDED, NAMESPACE, install_everything, reading, rights_for
 from mooring.kube import Client, MergePatch, Object, untyped
 from mooring.kube.definitions import install, put
 from mooring.kube.errors import AlreadyExists
+from mooring.kyma.controllers import RIGHTS as KYMA_RIGHTS
 from mooring.providers.deployment.controllers import RIGHTS
 from mooring.providers.deployment.processes import HOME_RIGHTS
 from mooring.providers.local import LocalConfig, LocalProvider, first_objects
@@ -26,6 +28,7 @@ LOCAL = "local"
 LOCAL_GROUP = "mooring:provider-local"
 # And the one who runs the programs of other providers.
 DEPLOYMENT_GROUP = "mooring:deployment"
+KYMA_GROUP = "mooring:kyma"
 
 _NAMESPACES = untyped(plural="namespaces", kind="Namespace", namespaced=False)
 _MARK = "mooring.dev/furnished"  # on our namespace: the objects were there once
@@ -38,6 +41,7 @@ async def furnish(client: Client, *, environment: str) -> None:
     rights = [
         *rights_for("mooring-local", LOCAL_GROUP, rights_of(LocalProvider)),
         *rights_for("mooring-processes", DEPLOYMENT_GROUP, RIGHTS, HOME_RIGHTS),
+        *rights_for("mooring-kyma", KYMA_GROUP, [*reading([KubeconfigRequest]), *KYMA_RIGHTS]),
     ]
     for document in rights:
         await put(client, document)

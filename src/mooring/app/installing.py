@@ -12,7 +12,9 @@ from enum import StrEnum
 
 from mooring.access.admission import admission_objects
 from mooring.access.controllers import RIGHTS as ACCESS_RIGHTS
-from mooring.api.crds import KINDS, definitions
+from mooring.api.crds import KINDS, definition_of, definitions
+from mooring.api.kinds import Kind
+from mooring.api.kyma import OPERATOR_GROUP
 from mooring.kube import Client, Object
 from mooring.kube.definitions import DEFINITIONS, FIELD_MANAGER, NotServed, install, is_established, put
 from mooring.kube.errors import NotFound, UnknownKind
@@ -47,10 +49,11 @@ class Part(StrEnum):
 
     SCHEDULING = "scheduling"
     ACCESS = "access"
+    KYMA = "kyma"
     DEPLOYMENT = "deployment"
 
 
-# Where controllers and providers are in one process, providers are deployed by an account of their own.
+# What begins with an embedded landscape. The other parts come when it is up, each with rights of its own.
 EMBEDDED = frozenset({Part.SCHEDULING, Part.ACCESS})
 
 
@@ -67,7 +70,13 @@ async def install_everything(client: Client, parts: Collection[Part] = frozenset
 async def install_essentials(client: Client) -> None:
     """As much of it as controllers need to begin, where a start has no time to lose and the rest follows."""
     rights = [one for one in operator(EMBEDDED) if one["kind"] in ("ClusterRole", "ClusterRoleBinding")]
-    await asyncio.gather(install(client, definitions()), *(put(client, one) for one in rights))
+    needed = [definition_of(kind) for kind in kinds_of(EMBEDDED)]
+    await asyncio.gather(install(client, needed), *(put(client, one) for one in rights))
+
+
+def kinds_of(parts: Collection[Part]) -> list[type[Kind]]:
+    """The kinds that these parts look at: all, but for those of a face that is not there."""
+    return [kind for kind in KINDS if Part.KYMA in parts or kind.API.group != OPERATOR_GROUP]
 
 
 def everything(parts: Collection[Part] = frozenset(Part)) -> list[Object]:
@@ -143,19 +152,30 @@ def _rights(name: str, subjects: list[Object], rules: list[Object], home_rules: 
 
 def _cluster_rules(parts: Collection[Part]) -> list[Object]:
     """Reading our kinds, telling events, and what each room writes."""
-    groups = sorted({kind.API.group for kind in KINDS})
-    read = [
-        {
-            "apiGroups": [group],
-            "resources": sorted(kind.API.plural for kind in KINDS if kind.API.group == group),
-            "verbs": ["get", "list", "watch"],
-        }
-        for group in groups
-    ]
+    read = reading(kinds_of(parts))
     events = {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}
     scheduling = SCHEDULING_RIGHTS if Part.SCHEDULING in parts else []
     access = ACCESS_RIGHTS if Part.ACCESS in parts else []
-    return [*read, events, *scheduling, *access]
+    kyma = _kyma_rights() if Part.KYMA in parts else []
+    return [*read, events, *scheduling, *access, *kyma]
+
+
+def reading(kinds: Sequence[type[Kind]]) -> list[Object]:
+    """Rules for reading these kinds."""
+    return [
+        {
+            "apiGroups": [group],
+            "resources": sorted(kind.API.plural for kind in kinds if kind.API.group == group),
+            "verbs": ["get", "list", "watch"],
+        }
+        for group in sorted({kind.API.group for kind in kinds})
+    ]
+
+
+def _kyma_rights() -> list[Object]:
+    from mooring.kyma.controllers import RIGHTS  # a start has no time to lose
+
+    return RIGHTS
 
 
 def _lease_rules() -> list[Object]:

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from mooring.app.configurations import ConfigurationSource
 from mooring.app.installing import Part
 from mooring.app.settings import SettingError
-from mooring.app.wiring import know_all_kinds, wired
+from mooring.app.wiring import know_kinds, wired
 from mooring.kube import Connection
 from mooring.runtime.endpoints import endpoints, host_and_port
 
@@ -34,7 +34,7 @@ async def run_controllers(
     ):
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, manager.stop)
-        await know_all_kinds(manager)
+        await know_kinds(manager, parts)
         if listen:
             address = host_and_port(listen)
             if address is None:

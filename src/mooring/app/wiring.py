@@ -11,9 +11,8 @@ from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, field
 
 from mooring.access.controllers import add_access
-from mooring.api.crds import KINDS
 from mooring.app.configurations import ConfigurationSource, FixedConfiguration
-from mooring.app.installing import GROUP, NAMESPACE, Part
+from mooring.app.installing import GROUP, NAMESPACE, Part, kinds_of
 from mooring.controlplane.plane import ControlPlane
 from mooring.kube import Connection, typed
 from mooring.kube.credentials import Identity
@@ -42,16 +41,24 @@ async def wired(
     source = configuration or FixedConfiguration()
     lease = LeaseSettings(namespace=NAMESPACE) if election else None
     async with Manager(connection, identity=own_identity(), lease=lease) as manager:
-        for kind in KINDS:
+        for kind in kinds_of(parts):
             manager.store(typed(kind))
         if Part.SCHEDULING in parts:
             configure = add_scheduling(manager, await source.first(), home=NAMESPACE)
             manager.background(lambda: source.watch(configure))
         if Part.ACCESS in parts:
             add_access(manager)
+        if Part.KYMA in parts:
+            _add_kyma(manager)
         if Part.DEPLOYMENT in parts:
             _add_deployment(manager, environment)
         yield manager
+
+
+def _add_kyma(manager: Manager) -> None:
+    from mooring.kyma.controllers import add_kyma  # embedded landscapes have it come later
+
+    add_kyma(manager)
 
 
 def _add_deployment(manager: Manager, environment: str) -> None:
@@ -67,9 +74,9 @@ def own_identity() -> str:
     return f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4().hex[:8]}"
 
 
-def platform_connection(platform: ControlPlane, *, group: str = GROUP) -> Connection:
+def platform_connection(platform: ControlPlane, *groups: str) -> Connection:
     """How controllers reach an embedded platform: as themselves, with the rights that were installed for them."""
-    return Connection(server=platform.server, ca=platform.ca, credentials=Minted(platform, group))
+    return Connection(server=platform.server, ca=platform.ca, credentials=Minted(platform, groups or (GROUP,)))
 
 
 @dataclass(slots=True)
@@ -77,7 +84,7 @@ class Minted:
     """A client certificate that is made when needed and never written down."""
 
     platform: ControlPlane
-    group: str = GROUP
+    groups: tuple[str, ...] = (GROUP,)
     clock: Clock = field(default_factory=SystemClock)
     _known: Identity | None = field(default=None, repr=False)
     _made: float = 0.0
@@ -85,7 +92,7 @@ class Minted:
     async def identity(self) -> Identity:
         now = self.clock.elapsed()
         if self._known is None or now - self._made > _RENEWAL:
-            issued = self.platform.client_certificate("mooring", self.group, lifetime=_LIFETIME)
+            issued = self.platform.client_certificate("mooring", *self.groups, lifetime=_LIFETIME)
             self._known, self._made = Identity(certificate=issued), now
         return self._known
 
@@ -94,9 +101,9 @@ class Minted:
         return True
 
 
-async def know_all_kinds(manager: Manager) -> None:
+async def know_kinds(manager: Manager, parts: Collection[Part]) -> None:
     """Make sure that the cluster knows our kinds, or say what to do."""
-    for kind in KINDS:
+    for kind in kinds_of(parts):
         try:
             await manager.client.resource(kind.API.api_version, kind.API.kind)
         except UnknownKind as error:

@@ -17,8 +17,8 @@ ControllersOption = Annotated[
     str,
     typer.Option(
         "--controllers",
-        help="Which controllers, with commas: scheduling, access, deployment. One that is left out takes its rights "
-        "along. [default: all]",
+        help="Which controllers, with commas: scheduling, access, kyma, deployment. One that is left out takes its "
+        "rights along. [default: all]",
         show_default=False,
     ),
 ]
