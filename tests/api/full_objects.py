@@ -7,6 +7,7 @@ from typing import Any
 from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.api.kinds import Kind
+from mooring.api.kyma import KubeconfigRequest
 from mooring.api.providers import ClusterProvider
 from mooring.api.purposes import Purpose, TraitEquivalence
 from mooring.api.requests import ClusterRequest, ClusterRequestGrant
@@ -225,6 +226,24 @@ FULL: list[tuple[type[Kind], Parts]] = [
                     }
                 ],
                 "metrics": {"serviceRef": REF},
+            },
+        },
+    ),
+    (
+        KubeconfigRequest,
+        {
+            "spec": {
+                "cluster": "clusters/a-cluster",
+                "clusterRole": {"rules": [RULE]},
+                "role": {"namespace": "here", "rules": [RULE]},
+                "expiration": 300,
+                "secretRef": {"name": "a-secret", "key": "config"},
+            },
+            "status": {
+                "observedGeneration": 3,
+                "expirationTimestamp": NOW,
+                "kubeconfig": "LS0tLS1...",
+                "conditions": CONDITIONS,
             },
         },
     ),

@@ -16,7 +16,7 @@ from mooring.kube.definitions import install
 from mooring.kube.errors import BadAnswer
 from mooring.testing.managers import until
 
-GROUP, OTHER = "application-connector.kyma-project.io", "strongboxes.example.dev"
+GROUP, OTHER = "connector.example.dev", "strongboxes.example.dev"
 
 
 def rule(resources, groups=("",), verbs=("get",), **more):
