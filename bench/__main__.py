@@ -7,6 +7,7 @@ import asyncio
 import sys
 from pathlib import Path
 
+from bench.access import access, access_calls, access_latency, access_renewal, revoke
 from bench.bars import keep, table
 from bench.granting import grant, grant_calls, grant_latency, grant_memory
 from bench.planning import plan_
@@ -38,6 +39,11 @@ BARS = {
     "cluster-8": cluster_8,
     "cluster-memory": cluster_memory,
     "toy-provider": toy_provider,
+    "access": access,
+    "access-latency": access_latency,
+    "access-calls": access_calls,
+    "access-renewal": access_renewal,
+    "revoke": revoke,
 }
 
 

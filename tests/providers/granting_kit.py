@@ -87,8 +87,8 @@ class Gate:
         async with self.manager(clock=clock) as manager, at_work(self.add(manager)):
             yield manager
 
-    def killed_later(self, *, connection=None):
-        return doomed(self.add(self.manager(connection=connection)))
+    def killed_later(self, *, connection=None, clock=None):
+        return doomed(self.add(self.manager(connection=connection, clock=clock)))
 
     async def sweep(self):
         """The look that is taken now and then."""

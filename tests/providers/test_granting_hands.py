@@ -113,6 +113,21 @@ async def test_somebody_elses_secret_is_never_touched(gate: Gate) -> None:
         await gate.is_tidy(request)
 
 
+async def test_a_word_that_comes_in_between_is_heard(gate: Gate, proxy) -> None:
+    """While the word to rotate is being taken away, somebody says to revoke: that one must not be taken away."""
+    async with gate.killed_later(connection=proxy.connection):
+        request = await gate.ask()
+        await gate.granted()
+        taken = lambda one: one.verb == "patch" and one.resource == "accessrequests" and not one.subresource  # noqa: E731
+        before = len([one for one in proxy.requests if taken(one)])
+        proxy.delay(5.0, times=1, matching=taken)
+        await gate.annotate("mine", "rotate")
+        await proxy.wait_for(taken, count=before + 1)
+        await gate.annotate("mine", "revoke")
+        await gate.standing("mine", "Revoked")
+        assert await gate.parts(request) == {}
+
+
 # -- in the cluster -------------------------------------------------------------------------------------------------
 
 

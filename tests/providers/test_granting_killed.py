@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from granting_kit import Gate, a_gate, is_granted, let_in, refused
+from granting_kit import Gate, a_gate, clock_at, is_granted, let_in, refused
 
 from mooring.api.access import AccessRequest
 from mooring.testing.fault_rules import Matching, Rule
@@ -170,3 +170,27 @@ async def test_killed_in_a_deletion(gate: Gate, proxy, fate):
             return await gate.secret() is None
 
         await until(no_secret, "the Secret goes with its request")
+
+
+@pytest.mark.parametrize(("side", "nth"), [("platform", 1), ("target", 1)])
+async def test_killed_when_the_old_token_is_retired(gate: Gate, proxy, fate):
+    async with gate.granting():
+        request = await gate.ask()
+        await gate.granted()
+        first, old = await gate.record(), await gate.entry()
+        await gate.annotate("mine", "rotate")
+        second = await gate.recorded(lambda one: one.retiring == first.issue, "is of another token")
+    later = clock_at(days=0.01)
+
+    async def is_over():
+        return not (await gate.record()).retiring
+
+    fate.dies()
+    async with gate.killed_later(connection=proxy.connection, clock=later):
+        await fate.strikes(is_over)
+    await gate.proxy.heal()
+    async with gate.granting(clock=later):
+        await until(is_over, "the old token is retired")
+        assert (await gate.parts(request))["Secret"] == [second.issue]
+        await refused(old)
+        await let_in(await gate.entry())

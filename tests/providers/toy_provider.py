@@ -11,10 +11,7 @@ from mooring.kube.errors import NotFound
 from mooring.providers.sdk import ConfigSpec, ConfigStatus, Offer, Order, Provider, State
 
 TOYS = untyped(plural="configmaps", kind="ConfigMap")
-ADMIN = [
-    "toymaker",
-    "system:masters",
-]  # the user and the group who may do everything with toys, and so with the platform
+ADMIN, ALL = "toymaker", "system:masters"  # a user and a group: whoever enters a toy acts on the platform
 
 
 class ToyConfigSpec(ConfigSpec, frozen=True, kw_only=True):
@@ -33,7 +30,7 @@ class ToyProvider(Provider[ToyConfig]):
     config = ToyConfig
     rights = (
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "update", "delete"]},
-        {"apiGroups": [""], "resources": ["users", "groups"], "resourceNames": ADMIN, "verbs": ["impersonate"]},
+        {"apiGroups": [""], "resources": ["users", "groups"], "resourceNames": [ADMIN, ALL], "verbs": ["impersonate"]},
     )
 
     async def profiles(self, config: ToyConfig) -> Sequence[Offer]:
@@ -60,4 +57,4 @@ class ToyProvider(Provider[ToyConfig]):
         return False
 
     async def admin_access(self, order: Order[ToyConfig]) -> Connection:
-        return replace(self.platform.connection, impersonation=Impersonation(user=ADMIN[0], groups=(ADMIN[1],)))
+        return replace(self.platform.connection, impersonation=Impersonation(user=ADMIN, groups=(ALL,)))

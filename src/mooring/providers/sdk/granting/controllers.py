@@ -15,6 +15,7 @@ from mooring.api.requests import ClusterRequest
 from mooring.entry.creators import RIGHTS as JUDGING_RIGHTS
 from mooring.entry.entrants import ENTRANT_LABEL
 from mooring.kube import Bare, Change, ObjectKey, key_of
+from mooring.providers.sdk.granting.keeping import Keeper
 from mooring.providers.sdk.granting.leaving import Leaver
 from mooring.providers.sdk.granting.making import Maker
 from mooring.providers.sdk.granting.reconciler import Granter
@@ -54,7 +55,8 @@ def add_granting(manager: Manager, sdk: Seen) -> Granting:
     seen = AccessSeen(manager, sdk)
     targets = Targets(sdk, manager.clock)
     trust = Trust(seen, lambda key: controller.enqueue(key))
-    granter = Granter(manager, seen, Maker(targets, sdk.name), trust)
+    keeper = Keeper(manager.client, seen)
+    granter = Granter(manager, seen, keeper, Maker(targets, sdk.name), trust)
     wakes = _Wakes(seen)
     controller = Controller(
         f"{sdk.name}-access",
@@ -68,7 +70,7 @@ def add_granting(manager: Manager, sdk: Seen) -> Granting:
         workers=WORKERS,
     )
     manager.add(controller)
-    sweeper = Sweeper(manager.clock, seen, targets, granter, trust, controller.enqueue)
+    sweeper = Sweeper(manager.clock, seen, keeper, targets, granter, trust, controller.enqueue)
     manager.background(sweeper.run)
 
     async def leave() -> None:

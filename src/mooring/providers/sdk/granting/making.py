@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -49,7 +49,7 @@ class Made:
     """What there is to be written down; without a kubeconfig, the one that is there stays right."""
 
     record: Record
-    kubeconfig: dict[str, Any] | None
+    kubeconfig: dict[str, Any] | None = field(repr=False)
 
 
 def door_of(request: AccessRequest, entrant: Entrant) -> tuple[Door | None, str]:
@@ -154,7 +154,7 @@ async def _tidied(target: Client, door: Door, record: Record | None, *, look_at_
     await together(*(retire(target, ACCOUNTS, name) for name in names if name not in kept))
     if record is None or record.issue not in names:
         return True
-    if not (look_at_account and door.account):
+    if not (look_at_account and door.account and record.account):
         return False
     account = await target.get(ACCOUNT_KIND, door.account, namespace=ACCOUNTS)
     return bool(account["metadata"]["uid"] != record.account)

@@ -105,7 +105,7 @@ def next_step(sight: Sight) -> Step:
     issue = bool(sight.door.account) and _needs_token(sight, record)
     if mend or issue or sight.spoiled or _is_old(sight, record):
         return Open(mend=mend, issue=issue)
-    return Rest(until=_next_look(request, record))
+    return Rest(until=next_look(request, record))
 
 
 def _beginning(sight: Sight, door: Door) -> Step:
@@ -167,7 +167,8 @@ def _has_moved(cluster: Cluster, record: Record) -> bool:
     return record.server != address_of(cluster, record.server)
 
 
-def _next_look(request: AccessRequest, record: Record) -> float | None:
+def next_look(request: AccessRequest, record: Record) -> float | None:
+    """When something is to be done about a grant that is as it should be, in seconds since the epoch."""
     times = [record.retire_at] if record.retiring else []
     if record.issue:
         times.append(renewal_due(request.metadata.uid, created=record.created, expires=record.expires))

@@ -7,7 +7,6 @@ Stopped after any of them, the next run finds the finalizer but no record, looks
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import msgspec
@@ -16,15 +15,13 @@ from mooring.api.access import AccessRequest
 from mooring.api.marks import GRANT_FINALIZER
 from mooring.entry.creators import may_enter
 from mooring.entry.entrants import Entrant
-from mooring.entry.looking import is_whole
-from mooring.entry.opening import Part
 from mooring.entry.policies import cluster_named, judged, request_named
-from mooring.kube import Object, ObjectKey, key_of
+from mooring.kube import ObjectKey, key_of
 from mooring.providers.sdk.access import responsible_for
 from mooring.providers.sdk.granting import status
 from mooring.providers.sdk.granting.keeping import Keeper
 from mooring.providers.sdk.granting.making import Made, Maker, Visit, door_of, without
-from mooring.providers.sdk.granting.plan import Open, Rest, Retire, Shut, Sight, Wait, next_step
+from mooring.providers.sdk.granting.plan import Open, Rest, Retire, Shut, Sight, Wait, next_look, next_step
 from mooring.providers.sdk.granting.reasons import Answered
 from mooring.providers.sdk.granting.records import Record
 from mooring.providers.sdk.granting.seen import AccessSeen
@@ -36,14 +33,14 @@ from mooring.runtime import Manager, Outcome, TryAgain
 class Granter:
     """For one instance of a provider."""
 
-    def __init__(self, manager: Manager, seen: AccessSeen, maker: Maker, trust: Trust) -> None:
+    def __init__(self, manager: Manager, seen: AccessSeen, keeper: Keeper, maker: Maker, trust: Trust) -> None:
         self._seen = seen
         self._maker = maker
         self._trust = trust
         self._client = manager.client
         self._clock = manager.clock
         self._recorder = manager.recorder
-        self._keeper = Keeper(manager.client, seen)
+        self._keeper = keeper
         self._teller = Teller(manager, seen)
         self.suspects: set[str] = set()  # uids of requests whose doors were seen to be damaged
         self.under_way: set[str] = set()  # uids of requests whose doors are just being opened
@@ -101,15 +98,15 @@ class Granter:
             case Rest() as step:
                 await self._trust.establish(visit)  # which may have ended without a word
                 await self._settle(visit, await self._teller.held(visit.request))
-                return Outcome.await_change() if step.until is None else self._at(step.until)
+                return self._at(step.until)
 
-    def _at(self, moment: float) -> Outcome:
-        return Outcome.requeue(after=max(0.0, moment - self._now()))
+    def _at(self, moment: float | None) -> Outcome:
+        return Outcome.await_change() if moment is None else Outcome.requeue(after=max(0.0, moment - self._now()))
 
     async def _sight(self, visit: Visit) -> Sight:
         request = visit.request
         holds = await self._seen.holds(request_named(request), visit.cluster)
-        entrant = await self._entrant(request)
+        entrant = await self._seen.entrant(request)
         door, trouble = door_of(request, entrant)
         return Sight(
             request=request,
@@ -121,16 +118,6 @@ class Granter:
             suspect=request.metadata.uid in self.suspects,
             spoiled=await self._keeper.is_spoiled(request, entrant),
             now=self._now(),
-        )
-
-    async def _entrant(self, request: AccessRequest) -> Entrant:
-        sdk = self._seen.sdk
-        return Entrant(
-            installation=await self._seen.installation(),
-            environment=sdk.environment,
-            provider=sdk.name,
-            key=key_of(request),
-            uid=request.metadata.uid,
         )
 
     async def _open(self, step: Open, visit: Visit, sight: Sight) -> Outcome:
@@ -154,7 +141,7 @@ class Granter:
             self.under_way.discard(uid)
         self.suspects.discard(uid)
         await self._settle(visit, request)
-        return Outcome.requeue(after=0.0) if made.record.issue else Outcome.await_change()
+        return self._at(next_look(request, made.record))
 
     async def _write_down(self, made: Made, visit: Visit, entrant: Entrant) -> None:
         if made.kubeconfig is None:
@@ -174,33 +161,9 @@ class Granter:
 
     async def _retire(self, step: Retire, visit: Visit, record: Record | None) -> Outcome:
         if record is not None:
-            await self._maker.retire(visit, await self._entrant(visit.request), step.issues)
+            await self._maker.retire(visit, await self._seen.entrant(visit.request), step.issues)
             await self._keeper.note(visit.request, without(record, step.issues))
         return Outcome.requeue(after=0.0)
-
-    # -- looked at from outside ---------------------------------------------------------------------------------
-
-    async def is_damaged(
-        self, request: AccessRequest, parts: Mapping[Part, Object], accounts: Collection[str], issues: Collection[str]
-    ) -> bool:
-        """Whether what is in the cluster is not what a granted request should have there.
-
-        ``accounts`` are the uids of the accounts there, ``issues`` the names of what tokens live with.
-        """
-        entrant = await self._entrant(request)
-        record = self._keeper.record(request, entrant)
-        if request.metadata.deleting or record is None or entrant.uid in self.under_way:
-            return False
-        door, _ = door_of(request, entrant)
-        if door is None:
-            return False
-        is_dead = bool(record.issue) and (record.issue not in issues or record.account not in accounts)
-        return is_dead or not is_whole(door, parts)
-
-    async def issues_of(self, request: AccessRequest) -> Collection[str]:
-        """The tokens of a request that are recorded."""
-        record = self._keeper.record(request, await self._entrant(request))
-        return [] if record is None else record.issues
 
     # -- closing ------------------------------------------------------------------------------------------------
 
@@ -228,7 +191,7 @@ class Granter:
         )
 
     async def _close(self, visit: Visit) -> None:
-        await self._maker.close(visit, await self._entrant(visit.request))
+        await self._maker.close(visit, await self._seen.entrant(visit.request))
         await self._trust.withdraw(visit)
 
     async def _end(self, request: AccessRequest, visit: Visit | None) -> Outcome:
@@ -255,7 +218,7 @@ class Granter:
         return Outcome.await_change()
 
     async def _tell_pending(self, visit: Visit, reason: str, message: str) -> None:
-        record = self._keeper.record(visit.request, await self._entrant(visit.request))
+        record = self._keeper.record(visit.request, await self._seen.entrant(visit.request))
         await self._teller.tell(visit.request, status.pending, reason, message, has_secret=record is not None)
 
     def _now(self) -> float:

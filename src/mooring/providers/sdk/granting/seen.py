@@ -12,10 +12,10 @@ from mooring.api.claims import claims_on
 from mooring.api.clusters import Cluster
 from mooring.api.marks import PROVIDER_LABEL
 from mooring.api.requests import ClusterRequest
-from mooring.entry.entrants import ENTRANT_LABEL, REQUEST_ANNOTATION
+from mooring.entry.entrants import ENTRANT_LABEL, REQUEST_ANNOTATION, Entrant
 from mooring.entry.opening import Part
 from mooring.entry.policies import cluster_named
-from mooring.kube import Bare, Change, Object, ObjectKey, metadata_of, typed, untyped
+from mooring.kube import Bare, Change, Object, ObjectKey, key_of, metadata_of, typed, untyped
 from mooring.kube.errors import InvalidName, NotFound
 from mooring.providers.sdk.seen import Seen
 from mooring.runtime import Manager, Store
@@ -63,6 +63,16 @@ class AccessSeen:
         if not self._installation:
             self._installation = str((await self._client.get(_NAMESPACES, _OLDEST))["metadata"]["uid"])
         return self._installation
+
+    async def entrant(self, request: AccessRequest) -> Entrant:
+        """The request, as it is known in clusters."""
+        return Entrant(
+            installation=await self.installation(),
+            environment=self.sdk.environment,
+            provider=self.sdk.name,
+            key=key_of(request),
+            uid=request.metadata.uid,
+        )
 
     def by_cluster(self, cluster: ObjectKey) -> list[AccessRequest]:
         return self.requests.by("cluster", cluster)

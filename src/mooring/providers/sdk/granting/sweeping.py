@@ -14,15 +14,18 @@ from typing import Final
 
 import structlog
 
+from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster
 from mooring.api.conditions import READY, is_true
 from mooring.entry.entrants import ACCOUNTS, INSTALLATION_LABEL
-from mooring.entry.looking import parts_selected
+from mooring.entry.looking import is_whole, parts_selected
 from mooring.entry.opening import Part, Unsettled, remove
 from mooring.entry.resources import SECRETS
 from mooring.entry.tokens import retire
 from mooring.kube import Client, KubeError, Object, ObjectKey, key_of
 from mooring.providers.sdk.asking import ProviderFailed
+from mooring.providers.sdk.granting.keeping import Keeper
+from mooring.providers.sdk.granting.making import door_of
 from mooring.providers.sdk.granting.reasons import Answered
 from mooring.providers.sdk.granting.reconciler import Granter
 from mooring.providers.sdk.granting.seen import AccessSeen, by_entrant, entrant_in, request_in
@@ -48,6 +51,7 @@ class Sweeper:
         self,
         clock: Clock,
         seen: AccessSeen,
+        keeper: Keeper,
         targets: Targets,
         granter: Granter,
         trust: Trust,
@@ -55,6 +59,7 @@ class Sweeper:
     ) -> None:
         self._clock = clock
         self._seen = seen
+        self._keeper = keeper
         self._targets = targets
         self._granter = granter
         self._trust = trust
@@ -107,12 +112,27 @@ class Sweeper:
         accounts = {one["metadata"]["uid"] for (kind, _), one in parts.items() if kind == "ServiceAccount"}
         known = {one.metadata.uid: one for one in self._seen.by_cluster(key_of(cluster))}
         for uid, request in known.items():
-            if await self._granter.is_damaged(request, doors.get(uid, {}), accounts, issues):
+            if await self._is_damaged(request, doors.get(uid, {}), accounts, issues):
                 self._granter.suspects.add(uid)
                 self._wake(key_of(request))
         for uid in doors.keys() - known.keys():
             if await self._is_forgotten(next(iter(doors[uid].values()))):
                 await remove(target, doors[uid])
+
+    async def _is_damaged(
+        self, request: AccessRequest, parts: Mapping[Part, Object], accounts: Collection[str], issues: Collection[str]
+    ) -> bool:
+        """Whether what is in the cluster is not what a granted request should have there.
+
+        ``accounts`` are the uids of the accounts there, ``issues`` the names of what tokens live with.
+        """
+        entrant = await self._seen.entrant(request)
+        record, (door, _) = self._keeper.record(request, entrant), door_of(request, entrant)
+        if request.metadata.deleting or record is None or door is None or entrant.uid in self._granter.under_way:
+            return False
+        has_account = not record.account or record.account in accounts
+        is_dead = bool(record.issue) and not (record.issue in issues and has_account)
+        return is_dead or not is_whole(door, parts)
 
     async def _tend_tokens(self, target: Client, secrets: list[Object]) -> None:
         for one in secrets:
@@ -121,7 +141,8 @@ class Sweeper:
                 continue
             request = next(iter(self._seen.of_uid(uid)), None)
             if request is not None:
-                left_over = name not in await self._granter.issues_of(request) and not self._is_young(one)
+                record = self._keeper.record(request, await self._seen.entrant(request))
+                left_over = (record is None or name not in record.issues) and not self._is_young(one)
             else:
                 left_over = await self._is_forgotten(one)
             if left_over:
