@@ -7,12 +7,12 @@ from access_kit import preparing, unique, writes
 
 from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster, ClusterProfile
-from mooring.api.marks import ACCESS_GRANT_FINALIZER
+from mooring.api.marks import GRANT_FINALIZER
 from mooring.api.providers import ClusterProvider
 from mooring.testing.managers import heard
 
 FOREIGN = "example.com/keep"
-HELD = {"finalizers": [ACCESS_GRANT_FINALIZER]}
+HELD = {"finalizers": [GRANT_FINALIZER]}
 
 
 async def test_upstreams_providers_are_told_to_revoke(world):
@@ -70,9 +70,7 @@ async def abandoned(world):
     provider, profile = unique("gone"), unique("gone")
     await world.profile(profile, provider=provider)
     await world.cluster(profile=profile)
-    await world.access(
-        metadata={"finalizers": [ACCESS_GRANT_FINALIZER, FOREIGN]}, labels=world.labels(profile, provider)
-    )
+    await world.access(metadata={"finalizers": [GRANT_FINALIZER, FOREIGN]}, labels=world.labels(profile, provider))
     await world.delete(AccessRequest, "entry")
     yield profile, provider
     await world.delete(ClusterProfile, profile)
@@ -108,6 +106,6 @@ async def test_as_long_as_something_is_left_it_is_waited_for(world, abandoned, l
     leaving = await world.get(AccessRequest)
     async with preparing(world.connection) as manager:
         await heard(manager, leaving)
-        assert ACCESS_GRANT_FINALIZER in (await world.get(AccessRequest)).metadata.finalizers
+        assert GRANT_FINALIZER in (await world.get(AccessRequest)).metadata.finalizers
         await world.delete(*parts[left])
         await world.until(is_freed, "is freed in the end")

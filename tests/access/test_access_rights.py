@@ -12,7 +12,7 @@ from mooring.access.controllers import RIGHTS
 from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.api.crds import KINDS
-from mooring.api.marks import ACCESS_GRANT_FINALIZER, OPERATION_ANNOTATION
+from mooring.api.marks import GRANT_FINALIZER, OPERATION_ANNOTATION
 from mooring.kube import Client, Impersonation, typed, untyped
 from mooring.kube.errors import Forbidden
 from mooring.testing.managers import until
@@ -65,7 +65,7 @@ async def test_it_is_enough_for_everything(world, restricted):
         await world.stands("Pending", "Prepared")
         await world.access("asking", clusterRef={"name": "creators"})
         await world.until(lambda one: one.status is not None or one.metadata.labels, "is judged", "asking")
-        await world.access("held", metadata={"finalizers": [ACCESS_GRANT_FINALIZER]}, clusterRef={"name": "gone"},
+        await world.access("held", metadata={"finalizers": [GRANT_FINALIZER]}, clusterRef={"name": "gone"},
                            labels=world.labels(profile, provider))  # fmt: skip
         await world.delete(AccessRequest, "held")
         await world.delete(Cluster, "gone")

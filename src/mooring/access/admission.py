@@ -15,6 +15,7 @@ from typing import Final
 
 from mooring.api.access import AccessRequest
 from mooring.api.kinds import Document
+from mooring.api.kyma import KubeconfigRequest
 from mooring.api.marks import CREATOR_ANNOTATION
 from mooring.entry.creators import ADMISSION, POLICY
 
@@ -84,15 +85,17 @@ def _freezing(account: str, group: str) -> Document:
 
 def _matched() -> Document:
     """Spelled out as the server stores it, so that a second installation finds everything in place."""
-    api = AccessRequest.API
-    rule = {
-        "apiGroups": [api.group],
-        "apiVersions": ["*"],
-        "operations": ["CREATE", "UPDATE"],
-        "resources": [api.plural],
-        "scope": "*",
-    }
-    return {"resourceRules": [rule], "matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}}
+    rules = [
+        {
+            "apiGroups": [api.group],
+            "apiVersions": ["*"],
+            "operations": ["CREATE", "UPDATE"],
+            "resources": [api.plural],
+            "scope": "*",
+        }
+        for api in (AccessRequest.API, KubeconfigRequest.API)  # the stamp of the second is carried over to the first
+    ]
+    return {"resourceRules": rules, "matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}}
 
 
 def _others(account: str, group: str) -> Document:

@@ -17,7 +17,7 @@ from mooring.access.seen import PROVIDER, Seen
 from mooring.access.status import status_of
 from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster, ClusterProfile
-from mooring.api.marks import ACCESS_GRANT_FINALIZER, PROVIDER_LABEL
+from mooring.api.marks import GRANT_FINALIZER, PROVIDER_LABEL
 from mooring.api.providers import ClusterProvider
 from mooring.api.requests import ClusterRequest
 from mooring.entry.policies import cluster_named, request_named
@@ -37,7 +37,7 @@ class Leaving:
         self._reporter = reporter
 
     async def leave(self, request: AccessRequest) -> None:
-        if ACCESS_GRANT_FINALIZER in request.metadata.finalizers and await self._is_abandoned(request):
+        if GRANT_FINALIZER in request.metadata.finalizers and await self._is_abandoned(request):
             await self._free(request)
             return
         answer = leaving_answer(request, labelled_for=self._seen.profile_labelled(request))
@@ -46,7 +46,7 @@ class Leaving:
             await self._access.save(request, msgspec.structs.replace(request, status=status), guarded=True)
 
     async def _free(self, request: AccessRequest) -> None:
-        finalizers = without_finalizer(request.metadata.finalizers, ACCESS_GRANT_FINALIZER)
+        finalizers = without_finalizer(request.metadata.finalizers, GRANT_FINALIZER)
         metadata = msgspec.structs.replace(request.metadata, finalizers=finalizers)
         await self._access.save(request, msgspec.structs.replace(request, metadata=metadata), guarded=True)
         self._reporter.freed(request)

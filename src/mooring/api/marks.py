@@ -61,8 +61,6 @@ GRANT_ANNOTATION: Final = "mooring.dev/grant"
 
 REQUEST_FINALIZER: Final = f"{CLUSTERS_GROUP}/request"
 ACCESS_FINALIZER: Final = f"{CLUSTERS_GROUP}/clusteraccess"
-# On access requests: what was made for them in a cluster is taken away before they go.
-ACCESS_GRANT_FINALIZER: Final = f"{CLUSTERS_GROUP}/grant"
 # On access requests: something was made for it in the cluster that it enters.
 GRANT_FINALIZER: Final = f"{CLUSTERS_GROUP}/grant"
 CLUSTER_FINALIZER: Final = f"{CLUSTERS_GROUP}/finalizer"

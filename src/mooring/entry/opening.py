@@ -78,9 +78,20 @@ async def mend(client: Client, door: Door) -> bool:
 
 async def parts_of(client: Client, entrant: Entrant) -> dict[Part, Object]:
     """Everything in the cluster that carries the entrant's marks."""
-    listings = await together(*(client.list(resource, label_selector=entrant.selector) for resource in PARTS.values()))
+    return await parts_selected(client, entrant.selector)
+
+
+async def parts_selected(client: Client, selector: str) -> dict[Part, Object]:
+    """Everything in the cluster that doors are made of, as far as its labels are selected."""
+    listings = await together(*(client.list(resource, label_selector=selector) for resource in PARTS.values()))
     # Objects in a list do not say their kind.
     return {(kind, key_of(one)): one for kind, listing in zip(PARTS, listings, strict=True) for one in listing.items}
+
+
+def is_whole(door: Door, parts: Mapping[Part, Object]) -> bool:
+    """Whether these are the parts of the door, all of them as they should be, and no others."""
+    wanted = {_part(one): one for one in door.objects}
+    return wanted.keys() == parts.keys() and all(_is_so(parts[part], one) for part, one in wanted.items())
 
 
 async def remove(client: Client, parts: Mapping[Part, Object]) -> None:

@@ -8,8 +8,7 @@ from typing import Final
 
 from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.entry.entrants import ACCOUNTS, INSTALLATION_LABEL
-from mooring.entry.looking import parts_selected
-from mooring.entry.opening import Unsettled, remove, together
+from mooring.entry.opening import Unsettled, parts_selected, remove, together
 from mooring.entry.policies import cluster_named
 from mooring.entry.resources import SECRETS
 from mooring.entry.tokens import retire

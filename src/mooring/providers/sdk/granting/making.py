@@ -74,7 +74,7 @@ class Maker:
 
     async def open(self, step: Open, visit: Visit, door: Door, record: Record | None, *, now: float) -> Made:
         """The door as it should be, and a token if one is needed."""
-        async with self._entered(visit) as target:
+        async with self.entered(visit) as target:
             if step.fresh or step.mend:
                 await _put(target, door, fresh=step.fresh)
             needs_token = step.issue
@@ -91,15 +91,15 @@ class Maker:
             return Made(record=new, kubeconfig=self._kubeconfig(visit, new, issued, target.connection.ca))
 
     async def retire(self, visit: Visit, entrant: Entrant, issues: Iterable[str]) -> None:
-        async with self._entered(visit) as target:
+        async with self.entered(visit) as target:
             await together(*(retire(target, ACCOUNTS, one, entrant=entrant) for one in issues))
 
     async def close(self, visit: Visit, entrant: Entrant) -> None:
-        async with self._entered(visit) as target:
+        async with self.entered(visit) as target:
             await close(target, entrant)
 
     @contextlib.asynccontextmanager
-    async def _entered(self, visit: Visit) -> AsyncIterator[Client]:
+    async def entered(self, visit: Visit) -> AsyncIterator[Client]:
         """A client in the cluster; what goes wrong there is told in words for the requester."""
         try:
             async with self._targets.entered(visit.cluster, visit.profile) as target:

@@ -32,6 +32,7 @@ class Sight:
     record: Record | None
     door: Door | None  # None: what is asked for cannot be made
     trouble: str = ""  # why it cannot
+    gaps: bool = False  # because the cluster does not serve what the rules speak of
     suspect: bool = False  # somebody saw that the door is not whole
     spoiled: bool = False  # somebody has changed the kubeconfig
     now: float = 0.0
@@ -115,6 +116,13 @@ def _beginning(sight: Sight, door: Door) -> Step:
         return Wait(reason=Reason.CLUSTER_NOT_READY, message=message, void=sight.record is not None)
     fresh = GRANT_FINALIZER not in sight.request.metadata.finalizers
     return Open(fresh=fresh, mend=not fresh, issue=bool(door.account))
+
+
+def is_entered(request: AccessRequest, cluster: Cluster) -> bool:
+    """Whether the cluster can be, and has to be, looked into for this request."""
+    if _operation(request) == OPERATION_REVOKE or cluster.metadata.deleting:
+        return False
+    return _can_be_entered(cluster) or GRANT_FINALIZER in request.metadata.finalizers
 
 
 def lifetime_of(request: AccessRequest) -> float:

@@ -18,6 +18,7 @@ class Reason(StrEnum):
     REVOKED = "Revoked"
     NO_OIDC = "OIDCUnsupported"
     ISSUER = "IssuerNotTrusted"
+    TRANSLATED = "KindsTranslated"
 
 
 class Answered(Exception):

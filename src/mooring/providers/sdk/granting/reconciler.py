@@ -8,6 +8,7 @@ Stopped after any of them, the next run finds the finalizer but no record, looks
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import msgspec
 
@@ -21,13 +22,17 @@ from mooring.providers.sdk.access import responsible_for
 from mooring.providers.sdk.granting import status
 from mooring.providers.sdk.granting.keeping import Keeper
 from mooring.providers.sdk.granting.making import Made, Maker, Visit, door_of, without
-from mooring.providers.sdk.granting.plan import Open, Rest, Retire, Shut, Sight, Wait, next_look, next_step
-from mooring.providers.sdk.granting.reasons import Answered
+from mooring.providers.sdk.granting.plan import Open, Rest, Retire, Shut, Sight, Wait, is_entered, next_look, next_step
+from mooring.providers.sdk.granting.reasons import Answered, Reason
 from mooring.providers.sdk.granting.records import Record
 from mooring.providers.sdk.granting.seen import AccessSeen
 from mooring.providers.sdk.granting.telling import Teller
+from mooring.providers.sdk.granting.translations import Translator, in_its_words
 from mooring.providers.sdk.granting.trust import Trust
 from mooring.runtime import Manager, Outcome, TryAgain
+
+# Seconds after which a cluster is asked again for what it did not serve.
+_LATER: Final = 60.0
 
 
 class Granter:
@@ -42,12 +47,14 @@ class Granter:
         self._recorder = manager.recorder
         self._keeper = keeper
         self._teller = Teller(manager, seen)
+        self.translator = Translator(maker)
         self.suspects: set[str] = set()  # uids of requests whose doors were seen to be damaged
         self.under_way: set[str] = set()  # uids of requests whose doors are just being opened
 
     async def reconcile(self, key: ObjectKey) -> Outcome:
         request = self._seen.requests.get(key)
         if request is None:
+            self.translator.forget(key)
             return Outcome.await_change()
         visit = self._visit(request)
         if request.metadata.deleting:
@@ -85,7 +92,9 @@ class Granter:
         sight = await self._sight(visit)
         match next_step(sight):
             case Shut() as step:
-                return await self._shut(step, visit)
+                outcome = await self._shut(step, visit)
+                # What the cluster does not serve it may serve later, without a word to us.
+                return Outcome.requeue(after=_LATER) if sight.gaps else outcome
             case Wait() as step:
                 if step.void:
                     await self._keeper.remove(visit.request)
@@ -107,14 +116,23 @@ class Granter:
         request = visit.request
         holds = await self._seen.holds(request_named(request), visit.cluster)
         entrant = await self._seen.entrant(request)
-        door, trouble = door_of(request, entrant)
+        verdict = judged(request, visit.cluster, visit.profile, holds=holds)
+        record = self._keeper.record(request, entrant)
+        enters = verdict.allowed and is_entered(request, visit.cluster)
+        translated = await self.translator.translated(visit) if enters else None
+        gaps = translated.trouble if translated is not None else ""
+        if gaps and record is not None and record.generation == request.metadata.generation:
+            # It was served when access was granted: a cluster that does not tell everything takes nothing away.
+            raise Answered(Reason.UNFIT, gaps)
+        door, trouble = (None, gaps) if gaps else door_of(in_its_words(request, translated), entrant)
         return Sight(
             request=request,
             cluster=visit.cluster,
-            verdict=judged(request, visit.cluster, visit.profile, holds=holds),
-            record=self._keeper.record(request, entrant),
+            verdict=verdict,
+            record=record,
             door=door,
             trouble=trouble,
+            gaps=bool(gaps),
             suspect=request.metadata.uid in self.suspects,
             spoiled=await self._keeper.is_spoiled(request, entrant),
             now=self._now(),
@@ -157,7 +175,8 @@ class Granter:
     async def _settle(self, visit: Visit, request: AccessRequest) -> None:
         """All is done: say so, and that what was asked for has been heard."""
         await self._teller.noticed(visit.request)
-        await self._teller.tell(request, status.granted)
+        translated = self.translator.remembered(request)
+        await self._teller.tell(request, status.granted, translated=translated.message if translated else "")
 
     async def _retire(self, step: Retire, visit: Visit, record: Record | None) -> Outcome:
         if record is not None:

@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 
 from mooring.api.access import AccessRequest, AccessRequestStatus
-from mooring.api.conditions import READY, STALLED, Truth, with_condition, without_condition
+from mooring.api.conditions import READY, STALLED, Condition, Truth, with_condition, without_condition
 from mooring.api.references import LocalReference
 from mooring.api.requests import RequestPhase
 from mooring.entry.policies import Denial
+from mooring.entry.translating import TRANSLATED
 from mooring.providers.sdk.granting.reasons import Reason
 from mooring.providers.sdk.granting.records import secret_name
 from mooring.providers.sdk.scrubbing import scrubbed
@@ -19,10 +20,12 @@ _LONGEST_MESSAGE = 4_096
 _JUDGEMENTS = frozenset(Denial)
 
 
-def granted(request: AccessRequest, *, now: str) -> AccessRequestStatus:
-    """The credentials are there, and open what was asked for."""
+def granted(request: AccessRequest, *, now: str, translated: str = "") -> AccessRequestStatus:
+    """The credentials are there, and open what was asked for. ``translated``: what its rules were taken for."""
     secret = LocalReference(name=secret_name(request))
-    return _told(request, RequestPhase.GRANTED, Truth.TRUE, Reason.GRANTED, "", now, secret=secret)
+    return _told(
+        request, RequestPhase.GRANTED, Truth.TRUE, Reason.GRANTED, "", now, secret=secret, translated=translated
+    )
 
 
 def pending(request: AccessRequest, reason: str, message: str, *, now: str, has_secret: bool) -> AccessRequestStatus:
@@ -54,6 +57,7 @@ def _told(
     now: str,
     *,
     secret: LocalReference | None,
+    translated: str | None = None,
 ) -> AccessRequestStatus:
     old, generation = request.status, request.metadata.generation
     message = scrubbed(message)[:_LONGEST_MESSAGE]
@@ -64,6 +68,8 @@ def _told(
         conditions = with_condition(conditions, STALLED, Truth.TRUE, **words)
     else:
         conditions = without_condition(conditions, STALLED)
+    if translated is not None:
+        conditions = _translated(conditions, translated, generation=generation, now=now)
     new = AccessRequestStatus(
         observed_generation=generation,
         phase=phase.value,
@@ -76,3 +82,15 @@ def _told(
     if old is not None and new == old:
         return old
     return msgspec.structs.replace(new, last_reconcile_time=now)
+
+
+def _translated(
+    conditions: tuple[Condition, ...], translated: str, *, generation: int, now: str
+) -> tuple[Condition, ...]:
+    """What rules that speak of kinds were taken for."""
+    if not translated:
+        return without_condition(conditions, TRANSLATED)
+    message = translated[:_LONGEST_MESSAGE]
+    return with_condition(
+        conditions, TRANSLATED, Truth.TRUE, reason=Reason.TRANSLATED, message=message, generation=generation, now=now
+    )

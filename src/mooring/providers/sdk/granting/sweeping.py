@@ -18,8 +18,7 @@ from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster
 from mooring.api.conditions import READY, is_true
 from mooring.entry.entrants import ACCOUNTS, INSTALLATION_LABEL
-from mooring.entry.looking import is_whole, parts_selected
-from mooring.entry.opening import Part, Unsettled, remove
+from mooring.entry.opening import Part, Unsettled, is_whole, parts_selected, remove
 from mooring.entry.resources import SECRETS
 from mooring.entry.tokens import retire
 from mooring.kube import Client, KubeError, Object, ObjectKey, key_of
@@ -30,6 +29,7 @@ from mooring.providers.sdk.granting.reasons import Answered
 from mooring.providers.sdk.granting.reconciler import Granter
 from mooring.providers.sdk.granting.seen import AccessSeen, by_entrant, entrant_in, request_in
 from mooring.providers.sdk.granting.targets import Targets
+from mooring.providers.sdk.granting.translations import in_its_words, wants_translation
 from mooring.providers.sdk.granting.trust import Trust
 from mooring.providers.sdk.provider import Refused
 from mooring.runtime import Clock, TryAgain
@@ -127,7 +127,10 @@ class Sweeper:
         ``accounts`` are the uids of the accounts there, ``issues`` the names of what tokens live with.
         """
         entrant = await self._seen.entrant(request)
-        record, (door, _) = self._keeper.record(request, entrant), door_of(request, entrant)
+        translated = self._granter.translator.remembered(request)
+        if translated is None and wants_translation(request):
+            return False  # nobody has asked the cluster yet what is meant
+        record, (door, _) = self._keeper.record(request, entrant), door_of(in_its_words(request, translated), entrant)
         if request.metadata.deleting or record is None or door is None or entrant.uid in self._granter.under_way:
             return False
         has_account = not record.account or record.account in accounts
