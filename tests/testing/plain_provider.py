@@ -17,6 +17,7 @@ import time
 from urllib.parse import urlsplit
 
 import yaml
+from plain_access import Doors
 
 CLUSTERS = "/apis/clusters.openmcp.cloud/v1alpha1"
 FINALIZER = "plain.example.com/cluster"
@@ -42,9 +43,8 @@ class Server:
             document = yaml.safe_load(file)
         cluster = document["clusters"][0]["cluster"]
         self._token = document["users"][0]["user"]["token"]
-        authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
-        self.address = cluster["server"]
-        context = ssl.create_default_context(cadata=authority)
+        self.address, self.authority = cluster["server"], cluster["certificate-authority-data"]
+        context = ssl.create_default_context(cadata=base64.b64decode(self.authority).decode())
         self._connection = http.client.HTTPSConnection(urlsplit(self.address).netloc, context=context)
 
     def ask(self, method: str, path: str, body: object = None, kind: str = "application/json") -> dict:
@@ -70,6 +70,7 @@ class Provider:
             self.profile += ".long" * 12
         self.known: set[tuple[str, int]] = set()
         self.told: set[str] = set()
+        self.doors = Doors(server, name, self.has, Refusal)
 
     def has(self, fault: str) -> bool:
         return fault in self.faults
@@ -115,6 +116,8 @@ class Provider:
                     raise
         if self.has("answers-everybody"):
             self.answer_everybody()
+        else:
+            self.doors.look(profiles)
 
     def is_responsible(self, profile: dict | None) -> bool:
         if profile is None:

@@ -34,7 +34,7 @@ from mooring.testing.conformance.rendering import as_junit, as_list, as_text
 
 PLAIN = (sys.executable, str(Path(__file__).parent / "plain_provider.py"))
 GROUP = ["clusters.openmcp.cloud"]
-READING = {"apiGroups": GROUP, "resources": ["clusters", "clusterprofiles"], "verbs": ["get", "list"]}
+READING = {"apiGroups": GROUP, "resources": ["clusters", "clusterprofiles", "accessrequests"], "verbs": ["get", "list"]}
 PUBLISHING = {"apiGroups": GROUP, "resources": ["clusterprofiles"], "verbs": ["create"]}
 SERVING = {"apiGroups": GROUP, "resources": ["clusters", "clusters/status"], "verbs": ["patch"]}
 
@@ -81,8 +81,7 @@ async def test_a_provider_that_runs_already(there, own_kube, tmp_path):
         await accounts.clear()
         await own_kube.delete(NAMESPACES, name)
     assert report.named(Outcome.FAILED) == []
-    skipped = {one.id for one in all_checks() if one.starts} | {"access.token", "access.oidc"}
-    assert set(report.named(Outcome.SKIPPED)) == skipped
+    assert set(report.named(Outcome.SKIPPED)) == {one.id for one in all_checks() if one.starts}
     assert "not ours to start" in report.of("restart.adopts").why
 
 

@@ -13,22 +13,20 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from mooring.api.access import AccessRequest
-from mooring.api.clusters import ClusterProfile
 from mooring.kube import Client, KubeError, MergePatch, Object, ObjectKey, key_of
 from mooring.kube.errors import NotFound
-from mooring.testing.builders import NAMESPACES, namespace_object, plain_resource_of
+from mooring.testing.builders import NAMESPACES, namespace_object
 from mooring.testing.conformance.accounts import Accounts
+from mooring.testing.conformance.asking import ACCESS_REQUESTS, PROFILES, take_back
 from mooring.testing.conformance.configurations import Configurations
 from mooring.testing.conformance.instances import Instance
 from mooring.testing.conformance.subjects import Subject
 from mooring.testing.conformance.trails import CLUSTERS, Trails
 
 ENVIRONMENT: Final = "conformance"
-PROFILES = plain_resource_of(ClusterProfile)
-ACCESS_REQUESTS = plain_resource_of(AccessRequest)
 
 _FREE = MergePatch({"metadata": {"finalizers": None}})
+_ASK_AGAIN = 0.1  # seconds
 _HURRY = 30.0  # seconds for the end of Clusters when somebody has pressed Ctrl-C
 
 
@@ -54,6 +52,7 @@ class Bench:
         self._namespaces: list[str] = []
         self._profiles: list[str] = []
         self._accesses: list[ObjectKey] = []
+        self.held_accesses: set[ObjectKey] = set()  # whose end was waited for in vain, or is nobody's to bring
         self._evidence: dict[str, asyncio.Task[Any]] = {}
         self._following: asyncio.Task[None] | None = None
 
@@ -65,13 +64,14 @@ class Bench:
         self._following = asyncio.create_task(self.trails.run())
         await self.trails.listening.wait()
 
-    async def close(self, patience: float) -> None:
-        """Leave nothing behind. In this order: Clusters, configurations, providers, and what is left then."""
+    async def close(self, patience: float, *, for_access: float) -> None:
+        """Leave nothing behind. In this order: access, Clusters, configurations, providers, and what is left then."""
         for task in self._evidence.values():
             task.cancel()
         await asyncio.gather(*self._evidence.values(), return_exceptions=True)
         try:
             with contextlib.suppress(KubeError):  # the server may be what went away
+                await self._end_accesses(for_access)
                 await self._end_clusters(patience)
                 await self._configurations.delete()
         finally:
@@ -83,26 +83,40 @@ class Bench:
                 await asyncio.gather(self._following, return_exceptions=True)
 
     async def close_in_a_hurry(self) -> None:
-        await self.close(_HURRY)
+        await self.close(_HURRY, for_access=_HURRY)
 
     async def _end_clusters(self, patience: float) -> None:
-        for access in self._accesses:
-            with contextlib.suppress(NotFound):
-                await self.client.delete(ACCESS_REQUESTS, access.name, namespace=access.namespace)
         for trail in self.trails.all:
             with contextlib.suppress(NotFound):
                 await self.client.delete(CLUSTERS, trail.key.name, namespace=trail.key.namespace)
         served = [one for one in self.trails.own if one.versions and not one.stuck]
-        alive = all(not one.died for one in self.instances.values())
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(patience if alive else 1.0):
+            async with asyncio.timeout(self._patience_left(patience)):
                 await self.trails.until(lambda: all(one.gone for one in served) or self._all_dead())
         for trail in self.trails.all:
             with contextlib.suppress(NotFound):
                 await self.client.patch(CLUSTERS, trail.key.name, _FREE, namespace=trail.key.namespace)
+
+    async def _end_accesses(self, patience: float) -> None:
+        """They go first: what was made for them is in clusters that go next."""
+        for access in self._accesses:
+            await take_back(self.client, access)
+        waited_for = set(self._accesses) - self.held_accesses
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._patience_left(patience)):
+                while waited_for & await self._accesses_there() and not self._all_dead():
+                    await asyncio.sleep(_ASK_AGAIN)
         for access in self._accesses:
             with contextlib.suppress(NotFound):
                 await self.client.patch(ACCESS_REQUESTS, access.name, _FREE, namespace=access.namespace)
+
+    async def _accesses_there(self) -> set[ObjectKey]:
+        namespaces = {one.namespace for one in self._accesses}
+        listed = [(await self.client.list(ACCESS_REQUESTS, namespace=one)).items for one in namespaces]
+        return {key_of(one) for items in listed for one in items}
+
+    def _patience_left(self, patience: float) -> float:
+        return 1.0 if any(one.died for one in self.instances.values()) else patience
 
     def _all_dead(self) -> bool:
         return bool(self.instances) and all(one.code is not None for one in self.instances.values())

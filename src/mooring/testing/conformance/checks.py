@@ -30,6 +30,9 @@ _CHAPTERS: Final = (
     "restarts",
     "secrets",
     "access",
+    "tokens",
+    "endings",
+    "identities",
 )
 
 

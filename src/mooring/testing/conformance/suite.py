@@ -68,14 +68,17 @@ async def check_provider(
             except BaseException:
                 await bench.close_in_a_hurry()
                 raise
-            await bench.close(_patience_at_the_end(results, settings))
+            await bench.close(
+                _patience_at_the_end(results, settings, ["deletion.gone"]),
+                for_access=_patience_at_the_end(results, settings, ["access.token", "access.deletion"]),
+            )
     return Report(provider=subject.name, results=[results[one.id] for one in checks])
 
 
-def _patience_at_the_end(results: Mapping[str, Result], settings: Settings) -> float:
-    """Nobody waits for a provider that has shown that it ends nothing."""
-    gone = results.get("deletion.gone")
-    return 0.0 if gone is not None and gone.outcome is Outcome.FAILED else settings.patience
+def _patience_at_the_end(results: Mapping[str, Result], settings: Settings, told_by: Collection[str]) -> float:
+    """Nobody waits for a provider that has shown, in one of these checks, that it ends nothing."""
+    failed = any(results[name].outcome is Outcome.FAILED for name in told_by if name in results)
+    return 0.0 if failed else settings.patience
 
 
 @contextlib.contextmanager

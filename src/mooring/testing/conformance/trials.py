@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from mooring.kube import Client, MergePatch, Object, ObjectKey, Resource
 from mooring.kube.errors import Conflict, NotFound
 from mooring.testing.builders import cluster as cluster_object
+from mooring.testing.conformance.asking import take_back
 from mooring.testing.conformance.bench import Bench
 from mooring.testing.conformance.checks import Unmet
 from mooring.testing.conformance.instances import Instance
@@ -21,7 +22,7 @@ from mooring.testing.conformance.trails import CLUSTERS, Trail, finalizers_of, i
 T = TypeVar("T")
 
 _ASK_AGAIN = 0.1  # seconds, for what is not watched
-_numbers = itertools.count(1)
+numbers = itertools.count(1)
 
 NEVER_READY = "Its status, its events and the provider's log say what it waits for."
 
@@ -35,6 +36,7 @@ class Trial:
     patience: float  # of this check
     usual: float  # of most, and so of evidence that several checks share
     clusters: list[Trail] = field(default_factory=list)
+    accesses: list[ObjectKey] = field(default_factory=list)
 
     @property
     def client(self) -> Client:
@@ -66,7 +68,7 @@ class Trial:
         **spec: Any,
     ) -> Trail:
         """A new Cluster, of the provider's profile unless told otherwise; it is deleted when the check is over."""
-        name = f"{re.sub('[^a-z0-9]+', '-', self.check)[:50]}-{next(_numbers)}"
+        name = f"{re.sub('[^a-z0-9]+', '-', self.check)[:50]}-{next(numbers)}"
         key = ObjectKey(namespace or self.bench.namespace, name)
         trail = self.bench.trails.follow(key, own=own)
         self.clusters.append(trail)
@@ -117,7 +119,9 @@ class Trial:
         await self.gone(trail)
 
     async def clean(self) -> None:
-        """Have the Clusters of this check go; nobody waits for that here."""
+        """Have what this check has made go; nobody waits for that here."""
+        for key in self.accesses:
+            await take_back(self.client, key)
         for trail in self.clusters:
             await self.delete(trail)
 

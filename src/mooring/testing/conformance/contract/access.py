@@ -1,19 +1,23 @@
-"""Access: which requests a provider answers, and how."""
+"""Access: which requests a provider answers, and which it does not touch."""
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 
 from mooring.api.marks import PROFILE_LABEL, PROVIDER_LABEL
 from mooring.kube import Object
 from mooring.testing.builders import access_request
-from mooring.testing.conformance.bench import ACCESS_REQUESTS
-from mooring.testing.conformance.checks import DoesNotApply, Level, check
+from mooring.testing.conformance.asking import ACCESS_REQUESTS, how_it_stands, phase_of, secret_name_in
+from mooring.testing.conformance.checks import DoesNotApply, Level, Unmet, check
 from mooring.testing.conformance.contract.clusters import READY, specimen
+from mooring.testing.conformance.contract.responsibility import foreign_profile
+from mooring.testing.conformance.contract.tokens import TOKEN
+from mooring.testing.conformance.grants import ask, for_token, grant, rule, there
 from mooring.testing.conformance.trails import labels_of
 from mooring.testing.conformance.trials import Trial
 
-_NOT_YET = "not checked yet: it comes with access management"
+_EVERYTHING = for_token({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]})
 
 
 async def _asked(trial: Trial, name: str, labels: Mapping[str, str]) -> Object:
@@ -76,20 +80,38 @@ async def foreign_requests_are_left_alone(trial: Trial) -> None:
 
 
 @check(
-    "access.token",
+    "access.self-labelled",
     Level.MUST,
-    "An AccessRequest for a token is granted: with a kubeconfig that can do what was asked, and nothing else.",
-    needs=[READY],
+    "Labels alone open no door: who has them written for another provider's Cluster gets nothing.",
+    needs=[READY, TOKEN],
 )
-async def token_is_granted(trial: Trial) -> None:
-    raise DoesNotApply(_NOT_YET)
+async def labels_alone_open_nothing(trial: Trial) -> None:
+    foreign = await foreign_profile(trial)
+    trail = await trial.cluster(profile=foreign, own=False)
+    await trial.patch(trail, {"status": _as_if_made(trial)}, subresource="status")
+    keys = [
+        await ask(trial, trail.key, labels={PROVIDER_LABEL: trial.bench.first, PROFILE_LABEL: told}, token=_EVERYTHING)
+        for told in (await trial.profile(), foreign)
+    ]
+    await trial.once("a request after those with false labels", _one_of_ours)
+    for key in keys:
+        request = await there(trial, key)
+        if phase_of(request) == "Granted" or secret_name_in(request):
+            raise Unmet(
+                expected="nothing is given for a Cluster of another provider",
+                seen=how_it_stands(request),
+                remedy="Anybody may write labels. Look at the Cluster's profile, and whose it is, before you grant.",
+            )
 
 
-@check(
-    "access.oidc",
-    Level.MUST,
-    "An AccessRequest for OIDC is granted, or denied with a reason, and never left without an answer.",
-    needs=[READY],
-)
-async def oidc_is_answered(trial: Trial) -> None:
-    raise DoesNotApply(_NOT_YET)
+async def _one_of_ours(trial: Trial) -> Object:
+    """When it is granted, there was time for those that came before."""
+    return await grant(trial, (await specimen(trial)).key, token=for_token(rule("configmaps")))
+
+
+def _as_if_made(trial: Trial) -> Object:
+    """The status of a Cluster that is ready, by whomever."""
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    ready = {"type": "Ready", "status": "True", "reason": "Made", "message": "", "lastTransitionTime": now}
+    address = trial.client.connection.server
+    return {"observedGeneration": 1, "phase": "Ready", "apiServer": address, "conditions": [ready]}

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from mooring.api.versions import is_full
 from mooring.kube import Object, key_of
-from mooring.testing.conformance.bench import PROFILES, provider_of
+from mooring.testing.conformance.asking import PROFILES
+from mooring.testing.conformance.bench import provider_of
 from mooring.testing.conformance.checks import Level, Stage, Unmet, check
 from mooring.testing.conformance.trials import Trial
 

@@ -28,13 +28,23 @@ async def _left_alone(trial: Trial, trail: Trail, what: str, *, remedy: str = _C
     needs=[READY],
 )
 async def foreign_clusters_are_left_alone(trial: Trial) -> None:
+    trail = await trial.cluster(profile=await foreign_profile(trial), own=False)
+    await _left_alone(trial, trail, "a Cluster of another provider's profile")
+
+
+async def foreign_profile(trial: Trial) -> str:
+    """The name of a profile of somebody who is not there."""
+    name: str = await trial.once("a foreign profile", _foreign_profile)
+    return name
+
+
+async def _foreign_profile(trial: Trial) -> str:
     own = (await trial.bench.profiles(trial.bench.first))[0]
     # As like one's own as can be: those who go by the name of a profile, or by its configuration, are found out.
     foreign = f"{own['metadata']['name'][:50]}-foreign"
     spec = {**own["spec"], "providerRef": {"name": f"not-{trial.bench.first}"[:63]}}
     await trial.bench.make_profile(_profile(own, foreign, spec))
-    trail = await trial.cluster(profile=foreign, own=False)
-    await _left_alone(trial, trail, "a Cluster of another provider's profile")
+    return foreign
 
 
 def _profile(like: Object, name: str, spec: Object) -> Object:
