@@ -225,6 +225,7 @@ class Granter:
             if not await self._seen.is_gone(key_of(visit.cluster), visit.cluster.metadata.uid):
                 await self._tell_pending(visit, answer.reason, str(answer))
                 raise TryAgain(str(answer)) from None
+        await self._keeper.remove(request)  # its owner would take it along, too, but not at once
         await self._teller.let_go(request)
         return Outcome.await_change()
 

@@ -66,11 +66,20 @@ class Teller:
     async def tell(self, request: AccessRequest, how: Telling, *words: str, **more: Any) -> None:
         """Write down where it stands. Nothing new, nothing written."""
         there = self._there(request)
-        if there is None:
-            return
-        told = how(there, *words, now=timestamp(self._clock.now()), **more)
-        if told is not there.status:
-            await self._writer.save(there, msgspec.structs.replace(there, status=told))
+        for _ in range(_TRIES):
+            if there is None:
+                return
+            told = how(there, *words, now=timestamp(self._clock.now()), **more)
+            if told is there.status:
+                return
+            try:
+                # Guarded: what somebody else has just written would stay in part, where it agrees with what was there.
+                await self._writer.save(there, msgspec.structs.replace(there, status=told), guarded=True)
+            except Conflict:
+                there = await self._look(request)
+            else:
+                return
+        raise TryAgain("others keep changing it")
 
     def _there(self, request: AccessRequest) -> AccessRequest | None:
         there = self._seen.requests.get(key_of(request))
