@@ -4,7 +4,7 @@ PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
 READY   := $(VENV)/ready
-WORKERS ?= 3
+WORKERS ?= 4
 ARGS    ?=
 MINE    ?= mine.kubeconfig
 
@@ -29,7 +29,7 @@ up: $(READY) ## Start a landscape of real Kubernetes on this machine, and get a 
 
 test: $(READY) ## Run all tests (they start and stop the servers they need)
 	@$(BIN)/mooring binaries fetch
-	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: $(READY) ## Lint, types, floors and generated files
 	$(BIN)/ruff check .

@@ -90,9 +90,14 @@ def test_a_recycled_pid_is_never_signalled(running: Mooring, innocent: int) -> N
 def test_a_landscape_that_is_just_starting_is_stopped(mooring: Mooring) -> None:
     up = mooring.begin("up")
     until(lambda: any(mooring.directory.glob("clusters/*/kube-apiserver.pid")), "the API server is started")
+    starting = next(iter(processes_with(f"{mooring.directory}/clusters/")))
+    os.kill(starting, signal.SIGSTOP)  # or it may be ready before it is asked
     mooring.status(state="Starting")
+    os.kill(starting, signal.SIGCONT)
     mooring.run("down")
-    assert mooring.ended(up).code == 130
+    ended = mooring.ended(up)
+    # On a slow machine it has come up before 'down' did, and was stopped as one that is up.
+    assert ended.code == (0 if "is up" in ended.out else 130)
     mooring.status(state="Stopped")
     assert mooring.processes() == []
 
