@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from landscape_kit import COMPONENTS, Mooring, is_alive, until
+from landscape_kit import COMPONENTS, Mooring, is_alive, processes_with, until
 
 
 @pytest.fixture
