@@ -33,11 +33,12 @@ _BY_ENVIRONMENT = ("kubectl", "access", "cluster", "provider", "request")
 
 def until(ask: Callable[[], T | None], what: str, *, patience: float = PATIENCE) -> T:
     """Ask until the answer is something; fail with ``what`` did not come."""
-    deadline = time.monotonic() + patience
+    deadline, pause = time.monotonic() + patience, 0.01
     while not (answer := ask()):
         if time.monotonic() > deadline:
             pytest.fail(f"waited {patience:.0f} s in vain until {what}", pytrace=True)
-        time.sleep(0.01)
+        time.sleep(pause)
+        pause = min(pause * 1.3, 0.15)  # many questions are processes, which keep the machine busy
     return answer
 
 

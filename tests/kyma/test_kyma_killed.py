@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from kyma_kit import World, works
 
@@ -41,6 +43,12 @@ def is_cut_after(proxy, nth):
 FATES = (dies, is_cut_before, is_cut_after)
 
 
+def each(writes):
+    """Every write meets a fate, and every fate comes; a long run has all pairs of them."""
+    pairs = [(nth, fate) for nth in writes for fate in FATES]
+    return pairs if os.environ.get("MOORING_LONG_RUN") else [(nth, FATES[nth % len(FATES)]) for nth in writes]
+
+
 async def struck(rule, done):
     """Wait for the fault; or until everything was done without one: sometimes a write fewer is needed."""
 
@@ -76,8 +84,7 @@ def ready(request):
     return stands[0].reason if stands else ""
 
 
-@pytest.mark.parametrize("nth", ASKING)
-@pytest.mark.parametrize("fate", FATES)
+@pytest.mark.parametrize(("nth", "fate"), each(ASKING))
 async def test_it_is_issued_once(world: World, proxy, fate, nth) -> None:
     async def done():
         return ready(await world.get(KubeconfigRequest, "mine")) == "Issued"
@@ -90,8 +97,7 @@ async def test_it_is_issued_once(world: World, proxy, fate, nth) -> None:
     await works((await world.secret("copy"))["data"]["kubeconfig"])
 
 
-@pytest.mark.parametrize("nth", ROTATING)
-@pytest.mark.parametrize("fate", FATES)
+@pytest.mark.parametrize(("nth", "fate"), each(ROTATING))
 async def test_it_is_rotated(world: World, proxy, fate, nth) -> None:
     before = await issued_into_a_secret(world)
 
@@ -104,8 +110,7 @@ async def test_it_is_rotated(world: World, proxy, fate, nth) -> None:
     await through(world, proxy, fate, nth, lambda: world.say(rotate="true"), done)
 
 
-@pytest.mark.parametrize("nth", REVOKING)
-@pytest.mark.parametrize("fate", FATES)
+@pytest.mark.parametrize(("nth", "fate"), each(REVOKING))
 async def test_it_is_revoked(world: World, proxy, fate, nth) -> None:
     await issued_into_a_secret(world)
 
@@ -117,8 +122,7 @@ async def test_it_is_revoked(world: World, proxy, fate, nth) -> None:
     assert await world.parts(await world.access()) == {}
 
 
-@pytest.mark.parametrize("nth", range(1, 4))
-@pytest.mark.parametrize("fate", FATES)
+@pytest.mark.parametrize(("nth", "fate"), each(range(1, 4)))
 async def test_it_moves(world: World, proxy, fate, nth) -> None:
     before = await issued_into_a_secret(world)
 

@@ -43,8 +43,8 @@ async def test_a_provider_without_the_sdk_passes(there, own_kube):
 
 # What cannot be kept any more is not worth a long wait: with these, the check fails however long it waits.
 SOON = 1.0
-# Servers know a token for ten seconds after its end.
-LATER = {"access.deletion": 20.0}
+# Servers know a token for ten seconds after its end. What something else must come before, waits for that.
+LATER = {"access.deletion": 20.0, "access.self-labelled": 120.0}
 
 # Faults that can be had together, and the checks that find them. Their neighbours, in the same run, find nothing.
 BROKEN = {

@@ -14,11 +14,12 @@ from mooring.kube import key_of, revision_of, typed
 from mooring.runtime import Manager, Store
 
 PATIENCE = 120.0  # seconds; only ever used up by a test that fails
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.3
 
 
 async def until(ask: Callable[[], Any], what: str | Callable[[], Any], *, patience: float = PATIENCE) -> Any:
     """Ask until the answer is something true, and return it. ``what`` may be a function that tells what is seen."""
-    deadline = time.monotonic() + patience
+    deadline, pause = time.monotonic() + patience, _FIRST_PAUSE
     while True:
         answer = await _answer(ask)
         if answer:
@@ -26,7 +27,9 @@ async def until(ask: Callable[[], Any], what: str | Callable[[], Any], *, patien
         if time.monotonic() > deadline:
             seen = what if isinstance(what, str) else await _answer(what)
             raise AssertionError(f"waited {patience:.0f} s in vain until {seen}")
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(pause)
+        # Who waits long asks less often: questions keep the machine from what is waited for.
+        pause = min(pause * 1.3, _LONGEST_PAUSE)
 
 
 @contextlib.asynccontextmanager
