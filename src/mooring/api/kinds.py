@@ -143,9 +143,14 @@ def as_document(thing: Kind) -> Document:
     return {"apiVersion": thing.API.api_version, "kind": thing.API.kind, **body}
 
 
-def owned_by(owner: Kind, *, controller: bool = True) -> OwnerReference:
-    """The reference that ties an object's life to its owner's."""
+def owned_by(owner: Kind, *, controller: bool = True, blocking: bool = False) -> OwnerReference:
+    """The reference that ties an object's life to its owner's. ``blocking``: an owner that is deleted waits for it."""
     api, metadata = owner.API, owner.metadata
     return OwnerReference(
-        api_version=api.api_version, kind=api.kind, name=metadata.name, uid=metadata.uid, controller=controller
+        api_version=api.api_version,
+        kind=api.kind,
+        name=metadata.name,
+        uid=metadata.uid,
+        controller=controller,
+        block_owner_deletion=blocking,
     )

@@ -12,7 +12,10 @@ import contextlib
 import datetime
 from typing import Any, Final
 
+import msgspec
+
 from mooring.api.access import AccessRequest
+from mooring.api.kinds import owned_by
 from mooring.api.kyma import KubeconfigRequest, KubeconfigSecret
 from mooring.kube import Client, MergePatch, Object
 from mooring.kube.errors import AlreadyExists, Conflict, Invalid, InvalidName, NotFound
@@ -103,15 +106,7 @@ class Copier:
 
 def secret_for(request: KubeconfigRequest, place: KubeconfigSecret, kubeconfig: Kubeconfig) -> Object:
     """The Secret beside a request, owned by it."""
-    metadata, api = request.metadata, request.API
-    owner = {
-        "apiVersion": api.api_version,
-        "kind": api.kind,
-        "name": metadata.name,
-        "uid": metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
+    metadata = request.metadata
     return {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -119,7 +114,7 @@ def secret_for(request: KubeconfigRequest, place: KubeconfigSecret, kubeconfig: 
             "name": place.name,
             "namespace": metadata.namespace,
             "labels": {REQUEST_LABEL: metadata.uid},
-            "ownerReferences": [owner],
+            "ownerReferences": [msgspec.to_builtins(owned_by(request, blocking=True))],
         },
         "type": "Opaque",
         "data": {place.key or USUAL_KEY: kubeconfig.encoded},

@@ -72,7 +72,7 @@ def new_access(request: KubeconfigRequest) -> dict[str, Any]:
     spec = msgspec.structs.replace(
         AccessRequest(metadata=Metadata()).spec, cluster_ref=_cluster_ref(request), token=wanted_token(request)
     )
-    owner = msgspec.structs.replace(owned_by(request), block_owner_deletion=True)
+    owner = owned_by(request, blocking=True)
     metadata = Metadata(name=key.name, namespace=key.namespace, owner_references=(owner,))
     return as_document(right_access(request, AccessRequest(metadata=metadata, spec=spec)))
 

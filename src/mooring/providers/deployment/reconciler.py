@@ -7,7 +7,6 @@ anything is made for it, and let go when nothing is left. Stopped anywhere, the 
 from __future__ import annotations
 
 import dataclasses
-import datetime
 from typing import Any
 
 import msgspec
@@ -28,6 +27,7 @@ from mooring.providers.deployment.seen import Seen
 from mooring.providers.deployment.status import Report, Said, status_of
 from mooring.providers.sdk.asking import Pauses
 from mooring.runtime import Manager, Outcome, Writer, with_finalizer, without_finalizer
+from mooring.runtime.clock import timestamp
 
 _PASSING = (Conflict, ServerError, TooManyRequests)  # not worth a word: they are tried again at once
 
@@ -184,7 +184,7 @@ class ProviderReconciler:
         self._announce(there, told)
 
     def _now(self) -> str:
-        return self._clock.now().astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return timestamp(self._clock.now())
 
     def _announce(self, before: ClusterProvider, told: ClusterProviderStatus) -> None:
         """An event when the standing of a provider changes, and not when it is only described anew."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from mooring.api.access import AccessRequest
+from mooring.api.kinds import owned_by
 from mooring.api.marks import PROVIDER_LABEL
 from mooring.api.names import LONGEST_NAME, shortened
 from mooring.entry.entrants import ENTRANT_LABEL, Entrant
@@ -81,15 +82,7 @@ def secret_name(request: AccessRequest) -> str:
 
 def secret_for(request: AccessRequest, record: Record, contents: dict[str, str], *, provider: str) -> dict[str, Any]:
     """The Secret with a kubeconfig, owned by its request."""
-    metadata, api = request.metadata, request.API
-    owner = {
-        "apiVersion": api.api_version,
-        "kind": api.kind,
-        "name": metadata.name,
-        "uid": metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
+    metadata = request.metadata
     return {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -98,7 +91,7 @@ def secret_for(request: AccessRequest, record: Record, contents: dict[str, str],
             "namespace": metadata.namespace,
             "labels": {PROVIDER_LABEL: provider, ENTRANT_LABEL: metadata.uid},
             "annotations": {GRANT_ANNOTATION: annotation_of(record)},
-            "ownerReferences": [owner],
+            "ownerReferences": [msgspec.to_builtins(owned_by(request, blocking=True))],
         },
         "type": "Opaque",
         "stringData": contents,
