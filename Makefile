@@ -29,6 +29,8 @@ up: $(READY) ## Start a landscape of real Kubernetes on this machine, and get a 
 
 test: $(READY) ## Run all tests (they start and stop the servers they need)
 	@$(BIN)/mooring binaries fetch
+	@$(BIN)/mooring binaries fetch --set cluster-api
+	@$(BIN)/mooring binaries fetch --set cluster-api-v1alpha3
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: $(READY) ## Lint, types, floors and generated files

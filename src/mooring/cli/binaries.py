@@ -16,12 +16,20 @@ from mooring.cli.tables import Output, OutputOption, print_table
 
 if TYPE_CHECKING:
     from mooring.controlplane.binaries import Finding
+    from mooring.controlplane.toolsets import Toolset
+
+ToolsetOption = Annotated[
+    str,
+    typer.Option(
+        "--set", metavar="NAME", help="Which programs: kubernetes, or a set that only tests need, such as cluster-api."
+    ),
+]
 
 app = typer.Typer(rich_markup_mode=None, help="Show or fetch the Kubernetes programs that Mooring runs.")
 
 
 @app.callback(invoke_without_command=True)
-def binaries(context: typer.Context, output: OutputOption = Output.TEXT) -> None:
+def binaries(context: typer.Context, toolset: ToolsetOption = "kubernetes", output: OutputOption = Output.TEXT) -> None:
     """List the programs: version, where they come from, where they are, and whether they are whole.
 
     Looked for in the directory that MOORING_BINARIES or KUBEBUILDER_ASSETS names, then in the cache. Every
@@ -30,9 +38,8 @@ def binaries(context: typer.Context, output: OutputOption = Output.TEXT) -> None
     if context.invoked_subcommand is not None:
         return
     from mooring.controlplane.binaries import State, inspect_binaries
-    from mooring.controlplane.toolsets import KUBERNETES
 
-    findings = inspect_binaries(KUBERNETES)
+    findings = inspect_binaries(_toolset(toolset))
     if output is Output.JSON:
         typer.echo(json.dumps([_as_json(one) for one in findings], indent=2))
     else:
@@ -47,6 +54,7 @@ def binaries(context: typer.Context, output: OutputOption = Output.TEXT) -> None
 def fetch(
     download: Annotated[bool, typer.Option("--download", help="Only download releases, never compile.")] = False,
     build: Annotated[bool, typer.Option("--build", help="Only compile from source, never download.")] = False,
+    toolset: ToolsetOption = "kubernetes",
     output: OutputOption = Output.TEXT,
 ) -> None:
     """Get the programs that are not there yet, and print the directory that they are in.
@@ -59,11 +67,10 @@ def fetch(
         raise typer.BadParameter("--download and --build exclude each other: give one, or neither for both ways.")
     from mooring.cli.progress import showing_progress
     from mooring.controlplane.binaries import Means, fetch_binaries
-    from mooring.controlplane.toolsets import KUBERNETES
 
     means = Means.DOWNLOAD if download else Means.BUILD if build else Means.ANY
     with showing_progress() as progress:
-        found = fetch_binaries(KUBERNETES, progress=progress, means=means)
+        found = fetch_binaries(_toolset(toolset), progress=progress, means=means)
     if output is Output.JSON:
         programs = found.programs.values()
         rows = [{"name": p.name, "version": p.version, "source": p.source, "path": str(p.path)} for p in programs]
@@ -72,6 +79,15 @@ def fetch(
         # In the form of PATH, so that PATH="$(mooring binaries fetch):$PATH" is right also for two
         # directories.
         typer.echo(os.pathsep.join(str(directory) for directory in found.directories))
+
+
+def _toolset(name: str) -> Toolset:
+    from mooring.controlplane.toolsets import TOOLSETS
+
+    try:
+        return TOOLSETS[name]
+    except KeyError:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(TOOLSETS)}.", param_hint="--set") from None
 
 
 def _as_json(finding: Finding) -> dict[str, str | None]:

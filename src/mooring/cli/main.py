@@ -46,6 +46,17 @@ for word in (why.why, simulate.simulate, conformance.conformance, operator.insta
     app.command()(word)
 
 
+@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}, add_help_option=False)
+def clusterctl(words: Annotated[list[str] | None, typer.Argument(metavar="WORD…", show_default=False)] = None) -> None:
+    """Do as clusterctl: providers, templates, and the life of Cluster API's clusters.
+
+    Words and flags are clusterctl's own; 'mooring clusterctl --help' shows them.
+    """
+    from mooring.cli.clusterctl.main import main as run  # the console script comes here without this detour
+
+    raise typer.Exit(run(words or []))
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"mooring {__version__}")

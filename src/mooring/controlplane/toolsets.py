@@ -210,3 +210,53 @@ KUBERNETES = Toolset(
         NamedDirectory("KUBEBUILDER_ASSETS", complete=False),
     ),
 )
+
+_CLUSTER_API = "sigs.k8s.io/cluster-api"
+
+
+def _cluster_api_stamps(package: str) -> tuple[Stamp, ...]:
+    values = {"gitVersion": "{version}", "gitMajor": "{major}", "gitMinor": "{minor}"}
+    return tuple(Stamp(f"{package}.{variable}", value) for variable, value in values.items())
+
+
+# Cluster API's own programs. Nothing that Mooring does needs them: tests hold ours against them.
+CLUSTER_API = Toolset(
+    name="cluster-api",
+    recipe_directory=tools_directory() / "capi",
+    module=_CLUSTER_API,
+    tools=(
+        Tool(
+            name="clusterctl",
+            package=f"{_CLUSTER_API}/cmd/clusterctl",
+            module=_CLUSTER_API,
+            stamps=_cluster_api_stamps(f"{_CLUSTER_API}/version"),
+            version_arguments=("version",),
+        ),
+        Tool(
+            name="core",
+            package=f"{_CLUSTER_API}/core",
+            module=_CLUSTER_API,
+            stamps=_cluster_api_stamps(f"{_CLUSTER_API}/version"),
+        ),
+        Tool(
+            name="envsubst",
+            package="github.com/drone/envsubst/v2/cmd/envsubst",
+            module="github.com/drone/envsubst/v2",
+        ),
+    ),
+)
+CLUSTER_API_V1ALPHA3 = Toolset(
+    name="cluster-api-v1alpha3",
+    recipe_directory=tools_directory() / "capi-v1alpha3",
+    module=_CLUSTER_API,
+    tools=(
+        Tool(
+            name="clusterctl",
+            package=f"{_CLUSTER_API}/cmd/clusterctl",
+            module=_CLUSTER_API,
+            stamps=_cluster_api_stamps(f"{_CLUSTER_API}/cmd/version"),
+            version_arguments=("version",),
+        ),
+    ),
+)
+TOOLSETS = {one.name: one for one in (KUBERNETES, CLUSTER_API, CLUSTER_API_V1ALPHA3)}

@@ -1,0 +1,1 @@
+"""``mooring clusterctl``: clusterctl's words and flags, over `mooring.clusterctl`. One file per verb."""

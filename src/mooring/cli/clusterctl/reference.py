@@ -1,0 +1,70 @@
+"""The generated page about ``mooring clusterctl``: every word, every flag, every rule of the linter."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from mooring.cli.clusterctl.common import EVERYWHERE
+from mooring.cli.clusterctl.main import root
+from mooring.cli.clusterctl.tree import Command, Flag
+from mooring.clusterctl.lint import RULES
+
+_HEAD = """# mooring clusterctl
+
+Written by `make generate` from the commands themselves. [How to use it](../how-to/clusterctl.md) tells what it is for,
+and how it differs from the other clusterctl.
+"""
+_LINT = """## The rules of `lint`
+
+Each is a sentence of the provider contract. *Today* says what today's clusterctl makes of it, where that differs.
+
+| rule | level | topic | what it asks | judged by | today |
+| --- | --- | --- | --- | --- | --- |"""
+
+
+def clusterctl_page() -> str:
+    """The whole page."""
+    sections = [_section(words, command) for words, command in _commands((), root())]
+    everywhere = ["## Flags of all commands", "", *_rows(EVERYWHERE), ""]
+    return "\n".join([_HEAD, *sections, *everywhere, _LINT, *_rules(), ""])
+
+
+def _commands(words: tuple[str, ...], command: Command) -> Iterator[tuple[tuple[str, ...], Command]]:
+    yield (*words, command.name), command
+    for one in command.words:
+        if not one.hidden and one.name != "help":
+            yield from _commands((*words, command.name), one)
+
+
+def _section(words: tuple[str, ...], command: Command) -> str:
+    usage = f"{' '.join(words)} {command.arguments if command.run else 'COMMAND'}".rstrip()
+    lines = [f"## `{' '.join(words)}`", "", command.short, ""]
+    if command.long:
+        lines += [textwrap.dedent(command.long).strip(), ""]
+    lines += ["```", usage, "```", ""]
+    if command.examples:
+        lines += ["```", textwrap.dedent(command.examples).strip(), "```", ""]
+    shown = [one for one in command.flags if not one.hidden]
+    return "\n".join([*lines, *(_rows(shown) if shown else []), ""])
+
+
+def _rows(flags: tuple[Flag, ...] | list[Flag]) -> list[str]:
+    rows = []
+    for one in flags:
+        names = ", ".join([*([f"`-{one.letter}`"] if one.letter else []), f"`--{one.name}`"])
+        rows.append(f"| {names} | {one.form.value or 'switch'} | {_plain(one.help)} |")
+    return ["| flag | kind | meaning |", "| --- | --- | --- |", *rows]
+
+
+def _rules() -> list[str]:
+    rows = []
+    for rule in RULES.values():
+        judge = "live objects" if rule.live else "nobody who has only files" if rule.unknown else "files"
+        told = f"{rule.id} | {rule.level} | {rule.topic} | {_plain(rule.text)} | {judge} | {_plain(rule.today)}"
+        rows.append(f"| {told} |".replace("|  |", "| |"))
+    return rows
+
+
+def _plain(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")

@@ -1,0 +1,78 @@
+"""Checks of workload cluster templates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from mooring.clusterctl.lint.material import TEMPLATE, Release, placeholder
+from mooring.clusterctl.objects import described, kind_of, name_of, namespace_of
+from mooring.clusterctl.scopes import Scopes
+
+_NAME: Final = re.compile(r"cluster-template(?:-[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)?\.yaml")
+_LIKE: Final = re.compile(r"(?:cluster[-_]?)?template|flavou?r", re.IGNORECASE)
+# The variable that a flag or argument sets, and the words by which other variables for the same are known.
+_COMMON: Final = {
+    "CLUSTER_NAME": re.compile(r"CLUSTER_?NAME$"),
+    "KUBERNETES_VERSION": re.compile(r"(?:KUBERNETES|K8S|KUBE)_?VERSION$"),
+    "CONTROL_PLANE_MACHINE_COUNT": re.compile(r"CONTROL_?PLANE_?(?:MACHINE_?|NODE_?)?(?:COUNT|REPLICAS)$"),
+    "WORKER_MACHINE_COUNT": re.compile(r"(?:WORKER|NODE)_?(?:MACHINE_?)?(?:COUNT|REPLICAS)$"),
+    "NAMESPACE": re.compile(r"(?:^|CLUSTER_|TARGET_)NAMESPACE$"),
+}
+
+
+def names(release: Release) -> Iterator[str]:
+    for name in release.names:
+        if name.endswith((".yaml", ".yml")) and _LIKE.search(name) and not _NAME.fullmatch(name):
+            yield f"{name} is not found as a template: call it cluster-template.yaml or cluster-template-FLAVOR.yaml"
+
+
+def default(release: Release) -> Iterator[str]:
+    if release.templates and f"{TEMPLATE}.yaml" not in release.names:
+        flavors = ", ".join(file.name for file in release.templates)
+        yield f"there are only flavors ({flavors}): 'generate cluster' without --flavor finds nothing"
+
+
+def readable(release: Release) -> Iterator[str]:
+    for file in (*release.templates, *release.cluster_classes):
+        if file.trouble:
+            yield file.trouble
+        elif not file.objects:
+            yield f"{file.name} has no objects"
+        elif file in release.templates and not any(kind_of(one) == "Cluster" for one in file.objects):
+            yield f"{file.name} has no Cluster"
+
+
+def no_namespace(release: Release) -> Iterator[str]:
+    for file in release.templates:
+        for one in file.objects:
+            if kind_of(one) == "Namespace":
+                yield f"{file.name} has the Namespace {name_of(one)}: leave it out, it is there already"
+
+
+def one_namespace(release: Release) -> Iterator[str]:
+    for file in release.templates:
+        scopes = Scopes().with_definitions_of([*release.objects, *file.objects])
+        found = {namespace_of(one) for one in file.objects if scopes.namespaced(one)} - {""}
+        if len(found) > 1:
+            yield f"{file.name} has objects in {len(found)} namespaces: {', '.join(sorted(map(_shown, found)))}"
+        for one in file.objects:
+            if namespace_of(one) and not scopes.namespaced(one):
+                yield f"{file.name}: {described(one)} has a namespace, and is of a kind that has none"
+
+
+def common_variables(release: Release) -> Iterator[str]:
+    for file in release.templates:
+        for name in file.variables:
+            for common, alike in _COMMON.items():
+                if name != common and alike.search(name) and common not in file.variables:
+                    yield f"{file.name} uses ${{{name}}}; ${{{common}}} is what the flag sets"
+        if not file.trouble and "CLUSTER_NAME" not in file.variables:
+            yield f"{file.name} does not use ${{CLUSTER_NAME}}: every cluster made from it has the same name"
+
+
+def _shown(namespace: str) -> str:
+    """A namespace as the file spells it."""
+    begin = placeholder("")
+    return f"${{{namespace.removeprefix(begin).upper().replace('-', '_')}}}" if begin in namespace else namespace

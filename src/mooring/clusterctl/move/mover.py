@@ -1,0 +1,238 @@
+"""One move, from its checks to its end; run again with the same words after a kill, it goes on.
+
+::
+
+    look ─ pause ─ wait for providers ─ look again ─ copy ─ look whether something changed ─┐
+    delete the first original: the point of no return ──────────────────────────────────────┤
+    finish copies and delete originals, from the bottom up ─ resume classes, then clusters ─┘
+
+Guarantees
+    Before the first deletion a failure (an interrupt is one) takes back everything: see `undoing`. After it, nothing is
+    taken back: whoever fails then says so, and the same words finish it. What was changed at the source after it was
+    copied is copied again before it is deleted.
+
+Assumptions
+    Providers leave objects of a paused Cluster alone, and nobody deletes them by hand meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from mooring.clusterctl.errors import ClusterctlError
+from mooring.clusterctl.inventory import Inventory
+from mooring.clusterctl.move import checks
+from mooring.clusterctl.move.carrying import NAMESPACES, Carrier
+from mooring.clusterctl.move.discovery import Choice, View, survey
+from mooring.clusterctl.move.finishing import finish
+from mooring.clusterctl.move.graph import Node
+from mooring.clusterctl.move.landing import Landing, land, namespaces_of
+from mooring.clusterctl.move.pausing import BLOCKED_FOR, pause_all, resume_all, wait_until_unblocked
+from mooring.clusterctl.move.progress import DELETE_FOR_MOVE, Run
+from mooring.clusterctl.move.report import Report, Tell, report_of, silent
+from mooring.clusterctl.move.undoing import clear, unmark_source
+from mooring.clusterctl.move.writing import each
+from mooring.kube import Client, KubeError, Object, uid_of
+from mooring.kube.errors import ApiError
+
+_LOOKS: Final = 10  # at a source that keeps changing
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is to move, and how."""
+
+    choice: Choice
+    include_paused: bool = False
+    blocked_for: float = BLOCKED_FOR  # seconds that providers have to let go
+
+
+async def plan(source: Client, options: Options, tell: Tell = silent) -> Report:
+    """What a move would do. Nothing is written, and no target is asked."""
+    await Inventory(source).check_contract()
+    view = await survey(source, options.choice)
+    if view.lacking:
+        raise ClusterctlError(view.lacking)
+    checks.check_not_paused(view, include_paused=options.include_paused)
+    for node in view.order.nodes:
+        tell(1, f'Creating {node.kind}="{node.name}" Namespace="{node.namespace}"')
+    for node in reversed(view.order.nodes):
+        if not node.is_kept:
+            tell(1, f'Deleting {node.kind}="{node.name}" Namespace="{node.namespace}"')
+    return report_of(view.order, dry_run=True)
+
+
+async def move(source: Client, target: Client, options: Options, tell: Tell = silent) -> Report:
+    """Move what was chosen from one management cluster to another."""
+    run = Run(await identity_of(source), options.choice.words)
+    if await identity_of(target) == run.source:
+        raise ClusterctlError("source and target are the same cluster: name another one with --to-kubeconfig")
+    for client in (source, target):
+        await Inventory(client).check_contract()
+    checks.check_providers(await Inventory(source).list_if_defined(), await Inventory(target).list_if_defined())
+    return await _Move(source, target, options, run, tell).carried_out()
+
+
+async def identity_of(client: Client) -> str:
+    """What tells one cluster from another: a namespace that each has, and has its own. Else where it is reached."""
+    try:
+        system: Object = await client.get(NAMESPACES, "kube-system")
+        return uid_of(system)
+    except ApiError:
+        return client.connection.server
+
+
+class _Move:
+    def __init__(self, source: Client, target: Client, options: Options, run: Run, tell: Tell) -> None:
+        self.source, self.target, self.options, self.run, self.tell = source, target, options, run, tell
+        self.view: View
+        self.carrier: Carrier
+        self.pioneer: Node | None = None  # whose deletion is the point of no return
+        self.report: Report | None = None
+
+    async def carried_out(self) -> Report:
+        self.view = await survey(self.source, self.options.choice)
+        landing = await self._land()
+        past = self._is_past(landing)
+        self.carrier = Carrier(self.target, self.run, landing, self._leaves_alone, self.tell)
+        if not past:
+            self._check(landing)
+        try:
+            await self._bring_over()
+            if not past:
+                await self._pass_the_point()
+        except BaseException as error:
+            if past or await self._has_passed():
+                self._say_forward_only(error)
+            else:
+                await self._undo(error)
+            raise
+        try:
+            await self._finish()
+        except BaseException as error:
+            self._say_forward_only(error)
+            raise
+        return self.report or report_of(self.view.order)
+
+    # Before
+
+    async def _land(self) -> Landing:
+        return await land(self.target, self.run, self.view.order.nodes, self._namespaces)
+
+    @property
+    def _namespaces(self) -> set[str]:
+        return namespaces_of(self.options.choice.namespace, self.view.order.nodes, self.view.provider_namespaces)
+
+    def _is_past(self, landing: Landing) -> bool:
+        """Whether a run before this one has deleted something at the source."""
+        seen = {one.uid for one in self.view.graph if not one.is_stranger}
+        gone = any(one.origin is not None and one.origin.uid not in seen for one in landing.ours)
+        return gone or checks.was_deleted_for_move(self.view)
+
+    def _leaves_alone(self, node: Node) -> bool:
+        common = node.is_global or node.in_global_hierarchy
+        return common or (self.view.chosen is not None and node.stays)
+
+    def _check(self, landing: Landing) -> None:
+        if self.view.lacking:
+            raise ClusterctlError(self.view.lacking)
+        checks.check_other_runs(self.view, self.run)
+        checks.check_provisioned(self.view)
+        checks.check_not_paused(self.view, include_paused=self.options.include_paused)
+        checks.check_nothing_leaves(self.view)
+        for node in self.view.order.nodes:
+            there = landing.objects.get(node.place)
+            if there is not None and there.is_live and there.origin is None:
+                raise ClusterctlError(
+                    f"the target cluster has a {node} already, and it is not paused: it is somebody's, and is not "
+                    f"overwritten. Delete or pause it there if it is to be replaced"
+                )
+
+    # Over
+
+    async def _bring_over(self) -> None:
+        self.tell(0, f"Moving {len(self.view.order.nodes)} objects; pausing their Clusters and ClusterClasses")
+        await pause_all(self.source, self.view, self.run)
+        await self._look_again()
+        for _ in range(_LOOKS):
+            nodes = self.view.order.nodes
+            if await wait_until_unblocked(self.source, nodes, self.tell, seconds=self.options.blocked_for):
+                await self._look_again()
+                continue
+            self.tell(0, "Creating objects in the target cluster")
+            await self.carrier.copy(self.view.graph, self.view.order.groups)
+            before = self.view.revisions
+            await self._look_again()
+            if self.view.revisions == before:
+                return
+            await self._forget(before.keys() - self.view.revisions.keys())
+        raise ClusterctlError("the source keeps changing although its Clusters are paused: stop what changes it")
+
+    async def _look_again(self) -> None:
+        self.view = await survey(self.source, self.options.choice)
+        self.report = report_of(self.view.order)
+
+    async def _forget(self, uids: set[str]) -> None:
+        """Copies whose originals somebody else has deleted while we were copying."""
+        gone = {one.place for one in self.carrier.landing.ours if one.origin is not None and one.origin.uid in uids}
+        if gone:
+            raise ClusterctlError(
+                f"{len(gone)} objects were deleted from the source while they were copied, first "
+                f"{' '.join(sorted(gone)[0][1:])}: run it again when nobody deletes them"
+            )
+
+    # The point of no return
+
+    async def _pass_the_point(self) -> None:
+        self.pioneer = next((one for one in reversed(self.view.order.nodes) if not one.is_kept), None)
+        if self.pioneer is not None:
+            self.tell(0, "Deleting objects from the source cluster: from here on there is no way back")
+            await self.carrier.take(self.source, self.pioneer, self.view.graph, keeps_note=True)
+
+    async def _has_passed(self) -> bool:
+        """Whether something has been deleted at the source: only a look tells, if the answer to that was lost."""
+        try:
+            self.view = await survey(self.source, self.options.choice)
+            return self._is_past(await self._land())
+        except (ClusterctlError, KubeError):
+            return self.pioneer is not None  # not known: then nothing may be taken back
+
+    def _say_forward_only(self, error: BaseException) -> None:
+        if isinstance(error, ClusterctlError | KubeError):
+            raise ClusterctlError(
+                f"{error}. Some objects are deleted from the source already, so that there is no way back: mend this, "
+                f"then run the same again, and it goes on"
+            ) from error
+        self.tell(0, "There is no way back any more: run the same again, and it goes on")
+
+    async def _undo(self, error: BaseException) -> None:
+        self.tell(0, "This failed before anything was deleted: taking back what was done")
+        nodes = self.view.order.nodes
+        marked = [one for one in nodes if DELETE_FOR_MOVE in one.annotations]
+        if self.pioneer is not None and self.pioneer not in marked:
+            marked.append(self.pioneer)
+        try:
+            await clear(self.carrier, self.view.order.groups, nodes, self._namespaces)
+            await unmark_source(self.source, marked)
+            await resume_all(self.source, self.view, self.run)
+        except (ClusterctlError, KubeError) as second:
+            raise ClusterctlError(
+                f"{error}. Taking it back failed, too: {second}. Run the same again: it goes on from where it is"
+            ) from error
+        self.tell(0, "Nothing has moved: what was created in the target cluster is removed, and the source goes on")
+
+    # Away
+
+    async def _finish(self) -> None:
+        for group in reversed(self.view.order.groups):
+            await each(
+                [one for one in group if one is not self.pioneer],
+                lambda node: self.carrier.take(self.source, node, self.view.graph),
+            )
+        await finish(
+            self.carrier,
+            self._namespaces,
+            pioneer=self.pioneer,
+            at_source=lambda: resume_all(self.source, self.view, self.run),
+        )

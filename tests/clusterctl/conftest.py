@@ -1,0 +1,190 @@
+"""The judges: the real clusterctl, the last one of v1alpha3, and the real envsubst; and ours beside them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+import yaml
+
+from mooring.controlplane.binaries import fetch_binaries
+from mooring.controlplane.landscape import Landscape
+from mooring.controlplane.plane import ControlPlane, new_identity
+from mooring.controlplane.progress import Silent
+from mooring.controlplane.toolsets import CLUSTER_API, CLUSTER_API_V1ALPHA3
+from mooring.kube import Client, connection_from_document
+
+PATIENCE = 240.0  # seconds for one run of a judge
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def documents(self) -> list[Any]:
+        """What was printed, as YAML."""
+        return [one for one in yaml.safe_load_all(self.out) if one is not None]
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs a clusterctl with a home and an environment of its own. ``home`` may be filled by the test."""
+
+    home: Path
+    begin: Callable[[tuple[str, ...], Mapping[str, str], str | None], Ended]
+    environ: dict[str, str] = field(default_factory=dict)
+
+    def __call__(self, *argv: str, stdin: str | None = None, config: Path | None = None, **environ: str) -> Ended:
+        words = (*argv, "--config", str(config)) if config is not None else argv
+        return self.begin(words, {**plain_environment(self.home), **self.environ, **environ}, stdin)
+
+    async def beside(self, *argv: str, **given: Any) -> Ended:
+        """The same from a test that has an event loop."""
+        return await asyncio.to_thread(self, *argv, **given)
+
+
+def plain_environment(home: Path) -> dict[str, str]:
+    return {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "PATH": os.environ["PATH"],
+        "CLUSTERCTL_DISABLE_VERSIONCHECK": "true",
+        "GOPROXY": "off",
+    }
+
+
+def program(path: Path) -> Callable[[tuple[str, ...], Mapping[str, str], str | None], Ended]:
+    """Runs of a program."""
+
+    def begin(argv: tuple[str, ...], environ: Mapping[str, str], stdin: str | None) -> Ended:
+        given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
+        ended = subprocess.run(
+            [path, *argv], env=dict(environ), capture_output=True, encoding="utf-8", timeout=PATIENCE, **given
+        )
+        return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+    return begin
+
+
+_ONE_AT_A_TIME = threading.Lock()  # the environment belongs to the whole process
+
+
+def in_process(argv: tuple[str, ...], environ: Mapping[str, str], stdin: str | None) -> Ended:
+    """Runs of ours, without the start of a process."""
+    from mooring.cli.clusterctl.main import run
+
+    out, err = io.StringIO(), io.StringIO()
+    with _ONE_AT_A_TIME, mock.patch.dict(os.environ, environ, clear=True):
+        code = run(argv, out=out, err=err, stdin=io.StringIO(stdin or ""), environ=os.environ)
+    return Ended(code, out.getvalue(), err.getvalue())
+
+
+def in_process_of_its_own(argv: tuple[str, ...], environ: Mapping[str, str], stdin: str | None) -> Ended:
+    mooring = Path(sys.executable).with_name("mooring")
+    return program(mooring)(("clusterctl", *argv), environ, stdin)
+
+
+@pytest.fixture(scope="session")
+def judges() -> Mapping[str, Path]:
+    """The programs: clusterctl, envsubst, and the old clusterctl."""
+    today = fetch_binaries(CLUSTER_API, progress=Silent())
+    old = fetch_binaries(CLUSTER_API_V1ALPHA3, progress=Silent())
+    return {
+        "clusterctl": today.path("clusterctl"),
+        "envsubst": today.path("envsubst"),
+        "old": old.path("clusterctl"),
+    }
+
+
+@pytest.fixture
+def judge(judges: Mapping[str, Path], tmp_path: Path) -> Runner:
+    """The real clusterctl: ``judge("generate", "yaml", stdin=text).documents``."""
+    return Runner(_home(tmp_path, "judge"), program(judges["clusterctl"]))
+
+
+@pytest.fixture
+def old_judge(judges: Mapping[str, Path], tmp_path: Path) -> Runner:
+    """The last clusterctl of v1alpha3."""
+    return Runner(_home(tmp_path, "old"), program(judges["old"]))
+
+
+@pytest.fixture
+def ours(tmp_path: Path) -> Runner:
+    """Ours, in this process. From a coroutine: ``await ours.beside(…)``."""
+    return Runner(_home(tmp_path, "ours"), in_process)
+
+
+@pytest.fixture
+def ours_apart(tmp_path: Path) -> Runner:
+    """Ours, as a process of its own."""
+    return Runner(_home(tmp_path, "apart"), in_process_of_its_own)
+
+
+@pytest.fixture
+def envsubst_judge(judges: Mapping[str, Path]) -> Callable[[bytes, Mapping[str, str]], tuple[int, bytes, bytes]]:
+    """The real envsubst: lines in, (code, out, err) out. It ends at the first line that it does not like."""
+
+    def run(lines: bytes, environ: Mapping[str, str]) -> tuple[int, bytes, bytes]:
+        ended = subprocess.run(
+            [judges["envsubst"]], input=lines, env=dict(environ), capture_output=True, timeout=PATIENCE
+        )
+        return ended.returncode, ended.stdout, ended.stderr
+
+    return run
+
+
+def _home(directory: Path, name: str) -> Path:
+    home = directory / f"home-{name}"
+    home.mkdir()
+    return home
+
+
+@dataclass(frozen=True)
+class Management:
+    """A fresh control plane: a management cluster without nodes."""
+
+    plane: ControlPlane
+    kubeconfig: Path  # of an administrator
+    client: Client
+
+
+@pytest.fixture
+async def management(landscape: Landscape, tmp_path: Path) -> AsyncIterator[Callable[[], Awaitable[Management]]]:
+    """Makes management clusters: ``one = await management()``. Each costs seconds; all are deleted afterwards."""
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def make() -> Management:
+            plane = landscape.control_plane(new_identity())
+            stack.push_async_callback(plane.delete)
+            await plane.start()
+            document = plane.admin_kubeconfig(name="management")
+            file = tmp_path / f"{plane.identity}.kubeconfig"
+            file.write_text(yaml.safe_dump(document))
+            client = await stack.enter_async_context(Client(connection_from_document(document)))
+            return Management(plane, file, client)
+
+        yield make
+    landscape.etcd.close()
+
+
+@pytest.fixture
+def no_network() -> Iterator[None]:
+    """For what must not need any."""
+    with mock.patch("socket.socket.connect", side_effect=AssertionError("nothing is to be asked")):
+        yield

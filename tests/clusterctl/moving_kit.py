@@ -1,0 +1,317 @@
+"""Two management clusters with the same providers, and clusters to move between them.
+
+`a_pair` makes the two; a module of tests shares one pair, and each test has namespaces of its own there. `a_fleet` puts
+a graph into a namespace that has something of everything that move knows. `seen` is what two servers, or two
+namespaces, can be compared in: owners by their names, and who owns which field.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import clusters as capi
+import yaml
+from clusters import put
+
+from mooring.clusterctl.finding import served
+from mooring.clusterctl.inventory import Inventory
+from mooring.clusterctl.inventory_definition import PROVIDERS
+from mooring.controlplane.landscape import Landscape
+from mooring.controlplane.plane import ControlPlane, new_identity
+from mooring.kube import Client, Connection, Object, connection_from_document
+from mooring.kube.errors import AlreadyExists, MethodNotAllowed, NotFound
+
+HOME = "harbor-system"  # of the infrastructure provider
+MOVE = "clusterctl.cluster.x-k8s.io/move"
+HIERARCHY = "clusterctl.cluster.x-k8s.io/move-hierarchy"
+READY = capi.conditions(
+    capi.condition("ControlPlaneInitialized"),
+    initialization={"infrastructureProvisioned": True, "controlPlaneInitialized": True},
+)
+HAS_NODE = {"nodeRef": {"name": "node"}}
+MINE = "mooring-clusterctl-move"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two."""
+
+    plane: ControlPlane
+    kubeconfig: Path
+    connection: Connection
+
+
+@dataclass(frozen=True)
+class Pair:
+    source: Side
+    target: Side
+
+
+@contextlib.contextmanager
+def a_pair(landscape: Landscape, directory: Path) -> Iterator[Pair]:
+    """Two control planes that know Cluster API's kinds and the same providers; deleted afterwards."""
+    planes = [landscape.control_plane(new_identity()) for _ in range(2)]
+
+    async def begin() -> None:
+        await asyncio.gather(*(plane.start() for plane in planes))
+        for plane in planes:
+            async with Client(_connection(plane)) as client:
+                await _furnish(client)
+            plane.release()  # handles belong to this event loop; the processes live on
+        landscape.etcd.close()
+
+    async def end() -> None:
+        for plane in planes:
+            await plane.delete()
+        landscape.etcd.close()
+
+    try:
+        asyncio.run(begin())
+        yield Pair(*(_side(plane, directory) for plane in planes))
+    finally:
+        asyncio.run(end())
+
+
+def _connection(plane: ControlPlane) -> Connection:
+    return connection_from_document(plane.admin_kubeconfig(name="management"))
+
+
+def _side(plane: ControlPlane, directory: Path) -> Side:
+    file = directory / f"{plane.identity}.kubeconfig"
+    file.write_text(yaml.safe_dump(plane.admin_kubeconfig(name="management")))
+    return Side(plane, file, _connection(plane))
+
+
+async def _furnish(client: Client) -> None:
+    await Inventory(client).ensure_definitions()
+    await capi.install_definitions(
+        client,
+        capi.definition("yard.example.com", "Crane", provider="infrastructure-harbor", labels={MOVE: ""}),
+        # A kind whose name another group has, too.
+        capi.definition("yard.example.com", "HarborMachine", provider="infrastructure-harbor"),
+    )
+    await a_namespace(client, HOME)
+    await provider(client, "cluster-api", "CoreProvider", "v1.14.2", HOME)
+    await provider(client, "harbor", "InfrastructureProvider", "v1.0.0", HOME)
+
+
+async def provider(client: Client, name: str, kind: str, version: str, namespace: str) -> None:
+    label = name if kind == "CoreProvider" else f"infrastructure-{name}"
+    metadata = {"name": label, "namespace": namespace}
+    fields = {"providerName": name, "type": kind, "version": version}
+    with contextlib.suppress(AlreadyExists):
+        await client.create(
+            PROVIDERS, {"apiVersion": PROVIDERS.api_version, "kind": PROVIDERS.kind, "metadata": metadata, **fields}
+        )
+
+
+async def a_namespace(client: Client, name: str) -> None:
+    with contextlib.suppress(AlreadyExists):
+        await put(client, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+
+def secret(name: str, namespace: str, *owners: Object, **metadata: Any) -> Object:
+    return _plain("Secret", name, namespace, owners, metadata)
+
+
+def config_map(name: str, namespace: str, *owners: Object, **metadata: Any) -> Object:
+    return _plain("ConfigMap", name, namespace, owners, metadata)
+
+
+def _plain(kind: str, name: str, namespace: str, owners: Sequence[Object], metadata: Object) -> Object:
+    full = {"name": name, "namespace": namespace, **metadata}
+    if owners:
+        full["ownerReferences"] = list(owners)
+    value = {"Secret": "dmFsdWU=", "ConfigMap": "value"}[kind]
+    return {"apiVersion": "v1", "kind": kind, "metadata": full, "data": {"value": value}}
+
+
+async def a_small_cluster(client: Client, name: str, namespace: str, **parts: Any) -> Object:
+    """A Cluster with infrastructure that has a finalizer, a machine, and two Secrets."""
+    made = await put(client, capi.cluster(name, namespace, status=READY, **parts))
+    over = capi.owner(made)
+    await put(client, capi.harbor_cluster(name, namespace, owners=[over], finalizers=["harbor.example.com/cluster"]))
+    held = ["machine.example.com/held"]
+    machine = capi.machine(name, namespace, cluster=name, owners=[over], status=HAS_NODE, finalizers=held)
+    machine = await put(client, machine)
+    await put(client, secret(f"{name}-ca", namespace))
+    await put(client, secret(f"{name}-bootstrap", namespace, capi.owner(machine)))
+    return made
+
+
+async def a_fleet(client: Client, namespace: str) -> None:
+    """Clusters of all sorts in a namespace, with classes in another, and what is in none."""
+    other = f"{namespace}-classes"
+    for name in (namespace, other, f"{namespace}-beside"):
+        await a_namespace(client, name)
+    await _first(client, namespace)
+    await _with_classes(client, namespace, other)
+    await _resource_sets(client, namespace)
+    await _labelled(client, namespace)
+
+
+async def _first(client: Client, namespace: str) -> None:
+    """Without a class: a control plane, workers, and what hangs below them."""
+    over = capi.owner(await put(client, capi.cluster("first", namespace, status=READY, labels={"tier": "gold"})))
+    for_cluster = {**over, "controller": None, "blockOwnerDeletion": None}
+    plain = {key: value for key, value in for_cluster.items() if value is not None}
+    held = ["harbor.example.com/held"]
+    await put(client, capi.harbor_cluster("first", namespace, owners=[plain], finalizers=held))
+    control = await put(client, capi.kubeadm_control_plane("first-cp", namespace, owners=[over], finalizers=held))
+    config = await put(client, capi.kubeadm_config("first-cp-0", namespace, owners=[capi.owner(control)]))
+    machine = capi.machine("first-cp-0", namespace, cluster="first", owners=[capi.owner(control)], status=HAS_NODE)
+    machine = await put(client, machine)
+    await put(client, capi.harbor_machine("first-cp-0", namespace, owners=[capi.owner(machine)], finalizers=held))
+    twin = capi.an_object("yard.example.com/v1beta2", "HarborMachine", "first-cp-0", namespace)
+    twin["metadata"]["ownerReferences"] = [capi.owner(machine, controller=False)]
+    await put(client, twin)
+    await put(client, secret("first-cp-0", namespace, capi.owner(config)))
+    await put(client, secret("first-kubeconfig", namespace, capi.owner(control)))
+    for purpose in ("ca", "etcd", "sa", "proxy", "apiserver-etcd-client"):
+        await put(client, secret(f"first-{purpose}", namespace))
+    for name in ("first-other", "nobody-ca", "first", "ca"):
+        await put(client, secret(name, namespace))
+    deployment = await put(client, capi.machine_deployment("first-md", namespace, cluster="first", owners=[over]))
+    machines = capi.machine_set("first-ms", namespace, cluster="first", owners=[capi.owner(deployment)])
+    machines = await put(client, machines)
+    worker = capi.machine("first-w", namespace, cluster="first", owners=[capi.owner(machines)], status=HAS_NODE)
+    worker = await put(client, worker)
+    both = [capi.owner(worker), capi.owner(machines, controller=False)]
+    await put(client, capi.harbor_machine("first-w", namespace, owners=both, annotations={"a": "b"}))
+    await put(client, capi.machine_health_check("first", namespace, cluster="first", owners=[plain]))
+    await put(client, capi.harbor_machine_template("first", namespace, owners=[plain]))
+    await put(client, capi.kubeadm_config_template("loose", namespace))
+    # Owned by a cluster, and by something that move does not look at: left behind with what hangs below.
+    account = await put(client, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _named("keeper", namespace)})
+    shared = await put(client, config_map("two-owners", namespace, plain, capi.owner(account, controller=False)))
+    await put(client, secret("below-two-owners", namespace, capi.owner(shared, controller=False)))
+
+
+async def _with_classes(client: Client, namespace: str, other: str) -> None:
+    for name, where in (("near", namespace), ("far", other), ("wanted", namespace)):
+        reference = {"apiVersion": f"{capi.INFRASTRUCTURE}/v1beta2", "kind": "HarborClusterTemplate", "name": name}
+        spec = {"infrastructure": {"templateRef": reference}}
+        made = await put(client, capi.cluster_class(name, where, spec=spec))
+        template = capi.an_object(reference["apiVersion"], reference["kind"], name, where)
+        template["metadata"]["ownerReferences"] = [capi.owner(made, controller=False)]
+        await put(client, template)
+    topology = {"classRef": {"name": "near"}, "version": "v1.36.0"}
+    second = await put(client, capi.cluster("second", namespace, status=READY, topology=topology))
+    await put(client, capi.harbor_cluster("second", namespace, owners=[capi.owner(second)]))
+    topology = {"classRef": {"name": "far", "namespace": other}, "version": "v1.36.0"}
+    third = await put(
+        client, capi.cluster("third", namespace, status=READY, topology=topology, labels={"tier": "gold"})
+    )
+    await put(client, capi.harbor_cluster("third", namespace, owners=[capi.owner(third)]))
+    # One that stays, and needs a class from here.
+    topology = {"classRef": {"name": "wanted", "namespace": namespace}, "version": "v1.36.0"}
+    await put(client, capi.cluster("beside", f"{namespace}-beside", status=READY, topology=topology))
+
+
+async def _resource_sets(client: Client, namespace: str) -> None:
+    made = await put(client, capi.resource_set("set", namespace, selector={"tier": "gold"}))
+    over = capi.owner(made, controller=False)
+    await put(client, config_map("set-content", namespace, over))
+    for name in ("first", "third"):
+        await put(client, capi.resource_set_binding(name, namespace, sets=["set"], owners=[over]))
+
+
+async def _labelled(client: Client, namespace: str) -> None:
+    await put(client, capi.an_object("yard.example.com/v1beta2", "Crane", "crane", namespace))
+    await put(client, config_map("labelled", namespace, labels={MOVE: ""}))
+    root = await put(client, config_map("root", namespace, labels={HIERARCHY: ""}))
+    await put(client, config_map("leaf", namespace, capi.owner(root, controller=False)))
+    identity = capi.harbor_cluster_identity(f"{namespace}-identity", labels={HIERARCHY: ""})
+    identity = await put(client, identity)
+    await put(client, secret(f"{namespace}-credentials", HOME, capi.owner(identity, controller=False)))
+    await put(client, capi.harbor_cluster_identity(f"{namespace}-unlabelled"))
+
+
+def _named(name: str, namespace: str) -> Object:
+    return {"name": name, "namespace": namespace}
+
+
+# What can be compared
+
+
+Seen = dict[str, Object]
+
+
+async def seen(client: Client, *, only: str = "", managers: bool = True) -> Seen:
+    """All objects whose names or namespaces have this text in them, which is written as ``HERE``."""
+    kinds = [one.resource for one in await served(client) if "list" in one.verbs and "create" in one.verbs]
+    objects = [one for kind in kinds for one in await _all(client, kind)]
+    names = {one["metadata"].get("uid", ""): _called(one) for one in objects}
+    found = {}
+    for one in objects:
+        if one["kind"] in _OWN_KINDS or one["metadata"]["name"] in _OWN_NAMES:
+            continue
+        text = json.dumps(_comparable(one, names, managers=managers), sort_keys=True)
+        if only and only not in _called(one):
+            continue
+        thing = json.loads(text.replace(only, "HERE") if only else text)
+        found[_called(thing)] = thing
+    return found
+
+
+_OWN_KINDS = frozenset({"Event", "Lease", "APIService", "FlowSchema", "PriorityLevelConfiguration", "EndpointSlice"})
+_OWN_NAMES = frozenset({"kube-root-ca.crt", "default"})
+
+
+async def _all(client: Client, resource: Any) -> list[Object]:
+    try:
+        return (await client.list(resource)).items
+    except (NotFound, MethodNotAllowed):
+        return []
+
+
+def _called(one: Object) -> str:
+    metadata = one["metadata"]
+    return f"{one['apiVersion']} {one['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
+
+
+def _comparable(one: Object, names: dict[str, str], *, managers: bool) -> Object:
+    own = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "ownerReferences")
+    metadata = {key: value for key, value in one["metadata"].items() if key not in own}
+    owners = [
+        {**owner, "uid": names[owner["uid"]]}
+        for owner in one["metadata"].get("ownerReferences", ())
+        # An owner that is gone is taken off by the server, sooner or later.
+        if owner["uid"] in names
+    ]
+    if owners:
+        metadata["ownerReferences"] = sorted(owners, key=lambda owner: str(owner["uid"]))
+    if managers and one["kind"] != "Namespace":
+        fields = one["metadata"].get("managedFields", ())
+        metadata["managers"] = sorted({f"{field.get('manager')} {field.get('operation')}" for field in fields})
+    return {**one, "metadata": metadata}
+
+
+def difference(one: Seen, other: Seen) -> list[str]:
+    """A line for each object that only one has, or that is not the same."""
+    lines = [f"only the first has {name}" for name in sorted(one.keys() - other.keys())]
+    lines += [f"only the second has {name}" for name in sorted(other.keys() - one.keys())]
+    for name in sorted(one.keys() & other.keys()):
+        if one[name] != other[name]:
+            lines.append(f"{name}:\n  {one[name]}\n  {other[name]}")
+    return lines
+
+
+_LINE = re.compile(r'(Creating|Deleting) (\w+)="([^"]*)" [Nn]amespace="([^"]*)"')
+
+
+def told(text: str) -> set[tuple[str, str, str, str]]:
+    """What a dry run says that it would create and delete."""
+    return {tuple(found) for found in _LINE.findall(text)}  # type: ignore[misc]
+
+
+def is_untouched(found: Seen) -> list[str]:
+    """Objects that still carry something of a move."""
+    return [name for name, one in found.items() if "move.mooring.dev" in json.dumps(one) or MINE in json.dumps(one)]
