@@ -48,6 +48,7 @@ verify: $(READY) ## Fail if a generated file is not current
 
 bench: $(READY) ## Measure every bar against its floor: make bench [ONLY=up,client]
 	@$(BIN)/mooring binaries fetch
+	@$(BIN)/mooring binaries fetch --set cluster-api
 	@$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
 
 docs: generate ## Write the reference pages (docs/ is plain Markdown)

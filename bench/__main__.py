@@ -14,6 +14,7 @@ from bench.planning import plan_
 from bench.providing import cluster, cluster_8, cluster_memory, cluster_warm, toy_provider
 from bench.reading import watch_burst
 from bench.starting import control_plane, up
+from bench.templating import clusterctl_envsubst, clusterctl_generate
 from bench.turning import cache_memory, drain, idle
 from bench.words import help_
 from bench.writing import client
@@ -44,6 +45,8 @@ BARS = {
     "access-calls": access_calls,
     "access-renewal": access_renewal,
     "revoke": revoke,
+    "clusterctl-generate": clusterctl_generate,
+    "clusterctl-envsubst": clusterctl_envsubst,
 }
 
 
