@@ -6,6 +6,7 @@ BIN     := $(VENV)/bin
 READY   := $(VENV)/ready
 WORKERS ?= 4
 ARGS    ?=
+LONG    ?=
 MINE    ?= mine.kubeconfig
 
 .PHONY: help up test check generate verify bench docs lock clean
@@ -27,7 +28,8 @@ up: $(READY) ## Start a landscape of real Kubernetes on this machine, and get a 
 	$(BIN)/mooring request create mine --purpose mcp --unless-exists --wait
 	$(BIN)/mooring kubeconfig --request mine --rule get,list,create,delete:namespaces,configmaps --kubeconfig $(MINE)
 
-test: $(READY) ## Run all tests (they start and stop the servers they need)
+test: export MOORING_LONG_RUN := $(LONG)
+test: $(READY) ## Run all tests (they start and stop the servers they need); LONG=1: some with many more cases
 	@$(BIN)/mooring binaries fetch
 	@$(BIN)/mooring binaries fetch --set cluster-api
 	@$(BIN)/mooring binaries fetch --set cluster-api-v1alpha3
