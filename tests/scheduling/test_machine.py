@@ -34,7 +34,7 @@ from mooring.scheduling.standing import belongs_to
 from mooring.testing.managers import until
 
 LONG = int(os.environ.get("MOORING_LONG_RUN") or "0")
-RUNS, STEPS = LONG or 3, 60 if LONG else 25
+RUNS, STEPS = (max(LONG, 16), 60) if LONG else (3, 25)
 
 # What is asked for, by the word for it.
 ASKS = {
