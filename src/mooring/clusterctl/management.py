@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mooring.clusterctl.errors import ClusterctlError
+from mooring.clusterctl.looping import loop_needed
 
 if TYPE_CHECKING:
     from mooring.kube import Client, Connection
@@ -37,6 +38,7 @@ class Management:
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[Client]:
+        await loop_needed()
         from mooring.kube import Client
 
         async with Client(self.connection()) as client:
