@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Coroutine, Generator
 from types import coroutine
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 _T = TypeVar("_T")
 _NEEDED: Final = object()
@@ -42,13 +42,13 @@ async def _gone_on(begun: Coroutine[Any, Any, _T]) -> _T:
     return await _Rest(begun)
 
 
-class _Rest:
+class _Rest(Generic[_T]):
     """A coroutine that has begun already, to be awaited."""
 
-    def __init__(self, begun: Coroutine[Any, Any, Any]) -> None:
+    def __init__(self, begun: Coroutine[Any, Any, _T]) -> None:
         self._begun = begun
 
-    def __await__(self) -> Generator[Any, Any, Any]:
+    def __await__(self) -> Generator[Any, Any, _T]:
         return self._begun.__await__()
 
 
