@@ -18,6 +18,7 @@ INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 TITLE = "org.opencontainers.image.title"
 REFERENCE = "org.opencontainers.image.ref.name"
+VERSION = "org.opencontainers.image.version"
 OURS = (1, 0, "v1beta2")
 
 
@@ -40,7 +41,7 @@ class LayoutWriter:
         return self.blob(content, media_type, **annotations)
 
     def release(self, files: dict[str, str], annotations: dict[str, str] | None = None, **named: str) -> dict[str, Any]:
-        """A version: its files as layers. The annotations are those of the manifest; ``named`` those of its descriptor."""
+        """A version: its files as layers. ``annotations`` are the manifest's, ``named`` those of its descriptor."""
         layers = [self.blob(text.encode(), "application/yaml", **{TITLE: name}) for name, text in files.items()]
         config = self.blob(b"{}", "application/vnd.oci.empty.v1+json")
         value = {"config": config, "layers": layers, "annotations": annotations or {}}
@@ -95,13 +96,16 @@ async def test_a_version_is_named_in_any_of_the_usual_ways(layout):
         layout.release(files_of("v1.0.0", OURS), **{REFERENCE: f"registry.example.com:5000/mirror/{LABEL}:v1.0.0"}),
         layout.release(files_of("v1.0.1", OURS), {TITLE: LABEL}, **{REFERENCE: "v1.0.1"}),
         layout.document({"manifests": [deeper]}, INDEX, **{REFERENCE: LABEL}),
-        layout.release(files_of("v1.0.3", OURS), **{TITLE: LABEL, "org.opencontainers.image.version": "v1.0.3"}),
+        layout.release(files_of("v1.0.3", OURS), **{TITLE: LABEL, VERSION: "v1.0.3"}),
         layout.release(files_of("v1.0.4+b.1", OURS), **{REFERENCE: f"{LABEL}:v1.0.4_b.1"}),
+        layout.release(  # as the page says, with oras
+            files_of("v1.0.5", OURS), {TITLE: LABEL, VERSION: "v1.0.5"}, **{REFERENCE: f"{LABEL}-v1.0.5"}
+        ),
         layout.release(files_of("stable", OURS), **{REFERENCE: f"{LABEL}:stable"}),
         descriptor("sha256:" + "1" * 64, 5, "application/vnd.example.unknown", **{REFERENCE: f"{LABEL}:v5.0.0"}),
     )
     repository = await layout.open()
-    assert await repository.versions() == ["v1.0.0", "v1.0.1", "v1.0.2", "v1.0.3", "v1.0.4+b.1"]
+    assert await repository.versions() == ["v1.0.0", "v1.0.1", "v1.0.2", "v1.0.3", "v1.0.4+b.1", "v1.0.5"]
     for version in await repository.versions():
         assert await repository.components(version) == components(version)
 

@@ -18,7 +18,15 @@ from mooring.clusterctl.configuration_file import text_of
 from mooring.clusterctl.errors import ClusterctlError
 from mooring.clusterctl.images import ImageOverrides, Override
 from mooring.clusterctl.providers import Provider, ProviderType
-from mooring.clusterctl.settings import as_list, as_mapping, as_text, checked_provider, seconds, switch
+from mooring.clusterctl.settings import (
+    as_joined_mapping,
+    as_list,
+    as_mapping,
+    as_text,
+    checked_provider,
+    seconds,
+    switch,
+)
 
 CERT_MANAGER_VERSION: Final = "v1.21.1"
 CERT_MANAGER_URL: Final = (
@@ -87,7 +95,7 @@ class Configuration:
     def images(self) -> ImageOverrides:
         """What to replace in the images of components."""
         found: dict[str, Override] = {}
-        for key, value in as_mapping(self._find("images"), "images").items():
+        for key, value in as_joined_mapping(self._find("images"), "images").items():
             meta = as_mapping(value, f"images.{key}")
             texts = (as_text(meta.get(one), f"images.{key}.{one}") for one in ("repository", "name", "tag"))
             found[key] = Override(*texts)
@@ -138,11 +146,7 @@ class Configuration:
         capitals = key.upper().replace("-", "_")
         if capitals in self.environ:
             return self.environ[capitals]
-        path = key.split(".")
-        parents = (".".join(path[:end]).upper().replace("-", "_") for end in range(1, len(path)))
-        if any(parent in self.environ for parent in parents):
-            return None
-        return _searched(self.settings, path)
+        return self.settings.get(key)
 
 
 _CERT_MANAGER_KEYS: Final = frozenset({"url", "version", "timeout", "externallyprovisioned"})
@@ -152,19 +156,3 @@ def read_configuration(path: str = "", environ: Mapping[str, str] | None = None)
     """Read the file at a path or an http(s) address; without one, the file in its usual places if there is any."""
     surroundings = os.environ if environ is None else environ
     return Configuration(configuration_file.read_file(path, surroundings), surroundings)
-
-
-def _searched(inside: Any, path: list[str]) -> Any:
-    """A name with dots is looked for as it is, and then as a way down through mappings and lists."""
-    if not path:
-        return inside
-    for end in range(len(path), 0, -1):
-        key = ".".join(path[:end])
-        below: Any = None
-        if isinstance(inside, Mapping):
-            below = inside.get(key)
-        elif isinstance(inside, list) and key.isdigit() and int(key) < len(inside):
-            below = inside[int(key)]
-        if below is not None and (found := _searched(below, path[end:])) is not None:
-            return found
-    return None

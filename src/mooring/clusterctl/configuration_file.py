@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +24,6 @@ _ENDINGS: Final = (
     *("json", "toml", "yaml", "yml", "properties", "props", "prop"),
     *("hcl", "tfvars", "dotenv", "env", "ini"),
 )
-_PATIENCE: Final = 30.0  # seconds, for a file from the network
 _NOT_BOOLEAN: Final = frozenset(re.findall(r"\w+", "y Y yes Yes YES on On ON n N no No NO off Off OFF"))
 _SIGN_INSIDE: Final = re.compile(r"0o[-+][0-7]{1,21}")
 _TIME: Final = re.compile(
@@ -38,49 +37,46 @@ def folders(environ: Mapping[str, str]) -> tuple[Path, Path]:
     home = environ.get("HOME") or str(Path.home())
     text = environ.get("XDG_CONFIG_HOME", "")
     for short in ("~", "$HOME"):
-        if text == short or text.startswith(f"{short}/"):
-            text = home + text[len(short) :]
+        if text.startswith(short):
+            text = f"{home}/{text.removeprefix(short)}"
     base = Path(text) if text.startswith("/") else Path(home, ".config")
     return base / "cluster-api", Path(home) / ".cluster-api"
 
 
 def read_file(path: str, environ: Mapping[str, str]) -> dict[str, Any]:
     """The settings under the lower-cased names of their keys; empty if no file is named and none is there."""
-    if path.startswith(("http://", "https://")):
+    if path.lower().startswith(("http://", "https://")):
         return _settings(_fetched(path), "yaml", path)
     file = Path(path) if path else _found(environ)
     if file is None:
         return {}
     try:
         data = file.read_bytes()
-    except OSError as error:
-        raise ClusterctlError(f"cannot read the configuration file {file}: {error.strerror or error}") from None
-    return _settings(data, file.suffix[1:], str(file))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ClusterctlError(f"cannot read the configuration file {str(file)!r}: {reason}") from None
+    ending = file.name.rpartition(".")[2] if "." in file.name else ""
+    return _settings(data, ending, str(file))
 
 
 def _found(environ: Mapping[str, str]) -> Path | None:
-    for folder in folders(environ):
-        for ending in _ENDINGS:
-            file = folder / f"{NAME}.{ending}"
-            if file.is_file():
-                return file
-    return None
+    """The first file that is there; or what stands in its place, so that it is not passed over in silence."""
+    places = (folder / f"{NAME}.{ending}" for folder in folders(environ) for ending in _ENDINGS)
+    there = [place for place in places if place.exists()]
+    return next((file for file in there if not file.is_dir()), there[0] if there else None)
 
 
 def _fetched(url: str) -> bytes:
-    from urllib.error import HTTPError, URLError
-    from urllib.request import urlopen
+    """From the network. Who writes http: has chosen an open wire; https stays https."""
+    from mooring.clusterctl.repository.http import fetch
 
     try:
-        with urlopen(url, timeout=_PATIENCE) as answer:  # noqa: S310 - the caller has seen that it is http or https
-            if answer.status != 200:
-                raise ClusterctlError(f"cannot read the configuration from {url}: the server answered {answer.status}")
-            return bytes(answer.read())
-    except HTTPError as error:
-        raise ClusterctlError(f"cannot read the configuration from {url}: the server answered {error.code}") from None
-    except (URLError, OSError) as error:
-        reason = getattr(error, "reason", error)
-        raise ClusterctlError(f"cannot read the configuration from {url}: {reason}") from None
+        answer = fetch(url, open_wire=url.lower().startswith("http:"))
+    except ClusterctlError as error:
+        raise ClusterctlError(f"cannot read the configuration: {error}") from None
+    if answer.status != 200:
+        raise ClusterctlError(f"cannot read the configuration from {url}: the server answers {answer.status}")
+    return answer.body
 
 
 def _settings(data: bytes, ending: str, where: str) -> dict[str, Any]:
@@ -103,8 +99,8 @@ def _parsed(text: str, ending: str, where: str) -> Any:
         return read(text, dialect=_SETTINGS)
     if ending == "json":
         try:
-            return json.loads(text, parse_constant=_no_constant)
-        except ValueError as error:
+            return json.loads(text, parse_int=_number, parse_float=_number, parse_constant=_number)
+        except (ValueError, RecursionError) as error:
             raise ClusterctlError(f"not JSON: {error}") from None
     if ending == "toml":
         import tomllib
@@ -117,8 +113,12 @@ def _parsed(text: str, ending: str, where: str) -> Any:
     raise ClusterctlError(f"{kind} cannot be read: write it as YAML, in a file that ends in .yaml (or .json, .toml)")
 
 
-def _no_constant(word: str) -> None:
-    raise ValueError(f"{word} is no number in JSON")
+def _number(word: str) -> float:
+    """Every number in JSON is one with a fraction to upstream, with the digits that such a number has room for."""
+    value = float(word)
+    if value - value != 0:  # endless, or none
+        raise ValueError(f"{word:.40} is no number in JSON")
+    return value
 
 
 def _lowered(value: Any) -> Any:
@@ -127,6 +127,12 @@ def _lowered(value: Any) -> Any:
     if isinstance(value, list):
         return [_lowered(inner) for inner in value]
     return value
+
+
+class Moment(str):
+    """A point in time: text where a variable is meant, and no text where a setting is."""
+
+    __slots__ = ()
 
 
 # The YAML of settings.
@@ -150,7 +156,7 @@ def _tagged(tag: str, text: str) -> Any:
     return scalars.tagged(tag, text)
 
 
-def _moment(text: str) -> str | None:
+def _moment(text: str) -> Moment | None:
     """A point in time as it is printed when text is wanted; None for what is no such point."""
     match = _TIME.fullmatch(text) if text[:1].isdigit() else None
     if match is None:
@@ -166,7 +172,7 @@ def _moment(text: str) -> str | None:
     name = "UTC" if away == "+0000" else away
     rest = f".{fraction[:9]}".rstrip("0").rstrip(".")
     at = f"{int(hour or 0):02d}:{int(minute or 0):02d}:{int(second or 0):02d}{rest}"
-    return f"{year}-{int(month):02d}-{int(day):02d} {at} {away} {name}"
+    return Moment(f"{year}-{int(month):02d}-{int(day):02d} {at} {away} {name}")
 
 
 def _key(value: Any) -> str:
@@ -184,8 +190,10 @@ def text_of(value: Any) -> str:
             return str(value)
         case float():
             return _float_text(value)
-        case date():
-            return value.isoformat()  # of TOML
+        case datetime() if value.tzinfo is not None:
+            return _moment(value.isoformat()) or ""
+        case date() | time():
+            return value.isoformat()  # of TOML, without a zone
     return ""
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from mooring.clusterctl.configuration_file import text_of
+from mooring.clusterctl.configuration_file import Moment, text_of
 from mooring.clusterctl.errors import ClusterctlError
 from mooring.clusterctl.providers import Provider, ProviderType
+from mooring.clusterctl.repository.addresses import read_address
 
 _CORE: Final = "cluster-api"
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
@@ -18,10 +19,6 @@ _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 _UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SPAN: Final = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_AUTHORITY: Final = re.compile(
-    r"(?:[A-Za-z0-9._:~!$&'()*+,;=%@-]*@)?(?:\[[^\]]*\]|[^:\[\]\x00-\x20\"<>\\^`{|}#?%/]|%[89A-Fa-f][0-9A-Fa-f])*(?::[0-9]*)?"
-)
 
 
 def as_mapping(value: Any, what: str) -> dict[str, Any]:
@@ -29,9 +26,14 @@ def as_mapping(value: Any, what: str) -> dict[str, Any]:
         return {}
     if isinstance(value, dict):
         return value
-    if isinstance(value, list) and all(isinstance(one, dict) for one in value) and "." not in what:
-        return {key: inner for one in value for key, inner in one.items()}
     raise ClusterctlError(f"{what} in the configuration must be a mapping, found {value!r:.60}")
+
+
+def as_joined_mapping(value: Any, what: str) -> dict[str, Any]:
+    """A mapping; or a list of mappings, which is all of them together."""
+    if isinstance(value, list):
+        return {key: inner for one in value for key, inner in as_mapping(one, what).items()}
+    return as_mapping(value, what)
 
 
 def as_list(value: Any, what: str) -> list[Any]:
@@ -45,6 +47,8 @@ def as_text(value: Any, what: str) -> str:
         return ""
     if isinstance(value, bool):
         return "1" if value else "0"
+    if isinstance(value, Moment):
+        raise ClusterctlError(f"{what} in the configuration is a date to YAML, and must be text: put it in quotes")
     if isinstance(value, str | int | float):
         return text_of(value)
     raise ClusterctlError(f"{what} in the configuration must be text, found {value!r:.60}")
@@ -94,27 +98,8 @@ def _wrong_name(name: str, type_: str) -> str:
 def _wrong_url(url: str) -> str:
     if not url:
         return "it needs a url"
-    return "" if _is_url(url) else f"the url {url!r} cannot be read as one"
-
-
-def _is_url(url: str) -> bool:
-    """Whether it can be taken apart as an address or a path: the same verdict that upstream's library gives."""
-    if any(ord(one) < 0x20 or ord(one) == 0x7F for one in url):
-        return False
-    text, _, fragment = url.partition("#")
-    if _bad_escapes(fragment) or text.startswith(":"):
-        return False
-    scheme = _SCHEME.match(text)
-    rest = (text[scheme.end() :] if scheme else text).partition("?")[0]
-    if not scheme and ":" in rest.partition("/")[0]:
-        return False
-    if scheme and not rest.startswith("/"):
-        return True  # opaque: nobody looks inside
-    if rest.startswith("//") and (scheme or not rest.startswith("///")):
-        authority, slash, path = rest[2:].partition("/")
-        return _AUTHORITY.fullmatch(authority) is not None and not _bad_escapes(slash + path)
-    return not _bad_escapes(rest)
-
-
-def _bad_escapes(text: str) -> bool:
-    return re.search(r"%(?![0-9A-Fa-f]{2})", text) is not None
+    try:
+        read_address(url)
+    except ClusterctlError as error:
+        return f"{error}"
+    return ""

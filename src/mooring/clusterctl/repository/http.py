@@ -22,13 +22,14 @@ from email.message import Message
 from typing import IO, Final
 
 from mooring.clusterctl.errors import ClusterctlError
+from mooring.clusterctl.looping import loop_needed
 from mooring.clusterctl.repository.addresses import is_loopback
 
 SIZE_LIMIT: Final = 64 * 1024 * 1024  # the largest components of today's providers are a tenth of it
 STEP_TIMEOUT: Final = 30.0
 WHOLE_TIMEOUT: Final = 180.0
 ATTEMPTS: Final = 3
-PAUSES: Final = (0.5, 2.0)
+PAUSES: Final = (0.3, 1.0)
 
 _CHUNK: Final = 256 * 1024
 _WORTH_ANOTHER_TRY: Final = frozenset({500, 502, 503, 504})
@@ -65,12 +66,21 @@ class Fetcher:
         return self._known[key]
 
 
+def fetch(address: str, *, open_wire: bool = False) -> Answer:
+    """One answer for somebody without an event loop, asked for once; with ``open_wire`` also from http:."""
+    try:
+        return _get(address, {}, open_wire=open_wire)
+    except _Stumbled as error:
+        raise Unreachable(str(error)) from None
+
+
 def quoted(segment: str) -> str:
     """One step of a path, so that nothing in it can be taken for another step."""
     return urllib.parse.quote(segment, safe="")
 
 
 async def _patiently(address: str, headers: Mapping[str, str]) -> Answer:
+    await loop_needed()
     for attempt in range(ATTEMPTS):
         last = attempt == ATTEMPTS - 1
         try:
@@ -91,12 +101,11 @@ class _Stumbled(Exception):
     """A failure that may be over in a moment."""
 
 
-def _get(address: str, headers: Mapping[str, str]) -> Answer:
-    host = urllib.parse.urlsplit(address).netloc
-    _refuse_open_wires(address)
+def _get(address: str, headers: Mapping[str, str], *, open_wire: bool = False) -> Answer:
+    _check(address, open_wire=open_wire)
     request = urllib.request.Request(address, headers={"User-Agent": "mooring", **headers})  # noqa: S310
-    handlers: list[urllib.request.BaseHandler] = [_Redirects()]
-    if is_loopback(host):
+    handlers: list[urllib.request.BaseHandler] = [_Redirects(open_wire)]
+    if is_loopback(urllib.parse.urlsplit(address).netloc):
         handlers.append(urllib.request.ProxyHandler({}))
     try:
         try:
@@ -111,6 +120,8 @@ def _get(address: str, headers: Mapping[str, str]) -> Answer:
         if isinstance(error.reason, socket.gaierror):
             raise Unreachable(f"{address}: the name of the host cannot be resolved ({error.reason.strerror})") from None
         raise _Stumbled(f"{address} cannot be reached: {error.reason}{_proxy_hint(address)}") from None
+    except ValueError as error:
+        raise Unreachable(f"{address} cannot be asked for: {error}; escape what is not ASCII") from None
     except (OSError, http.client.HTTPException) as error:
         raise _Stumbled(f"{address} broke off: {error or type(error).__name__}") from None
 
@@ -132,9 +143,13 @@ def _limited(response: IO[bytes], address: str) -> bytes:
     return b"".join(chunks)
 
 
-def _refuse_open_wires(address: str) -> None:
-    parts = urllib.parse.urlsplit(address)
-    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.netloc)):
+def _check(address: str, *, open_wire: bool) -> None:
+    """Refuse what anybody in between could change, and what is no address."""
+    try:
+        parts = urllib.parse.urlsplit(address)
+    except ValueError as error:
+        raise Unreachable(f"{address!r} is not an address: {error}") from None
+    if parts.scheme != "https" and not (parts.scheme == "http" and (open_wire or is_loopback(parts.netloc))):
         raise Unreachable(f"{address} is not https: what is installed must not be changed on its way")
 
 
@@ -147,11 +162,14 @@ def _proxy_hint(address: str) -> str:
 class _Redirects(urllib.request.HTTPRedirectHandler):
     """Follows redirects, but not out of https, and tells no other host who we are."""
 
+    def __init__(self, open_wire: bool) -> None:
+        self._open_wire = open_wire
+
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
     ) -> urllib.request.Request | None:
         try:
-            _refuse_open_wires(newurl)
+            _check(newurl, open_wire=self._open_wire)
         except Unreachable:
             fp.close()
             raise

@@ -31,6 +31,8 @@ def labelled_path(path: str, provider: Provider) -> LabelledPath:
     form = "{base}/{provider-label}/{version|latest}/{components.yaml}"
     if not path.startswith("/"):
         raise ClusterctlError(f"invalid provider url {provider.url!r}: the path must be absolute, in the form {form}")
+    if "\0" in path:
+        raise ClusterctlError(f"invalid provider url {provider.url!r}: %00 cannot be part of a path")
     steps = path.split("/")
     if len(steps) < 4 or steps[-1] in ("", ".", ".."):
         raise ClusterctlError(f"invalid provider url {provider.url!r}: the path must be in the form {form}")

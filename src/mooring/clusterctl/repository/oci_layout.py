@@ -89,7 +89,8 @@ class Layout:
             raise NotHere(f"{self.folder} is no OCI image layout: it has no file index.json")
         index = _decoded(content, Document, f"{self.folder}/index.json")
         # Nested indexes can lead to the same manifest by very many ways: a budget, and no recursion.
-        budget = _Budget(self.folder)
+        # What was read once is not read again on the next way: its digest says that it is the same.
+        budget, known = _Budget(self.folder), dict[str, Document]()
         waiting: list[tuple[tuple[Descriptor, ...], Descriptor]] = [((), one) for one in reversed(index.manifests)]
         while waiting:
             way, descriptor = waiting.pop()
@@ -97,7 +98,8 @@ class Layout:
             way = (*way, descriptor)
             if descriptor.media_type not in (INDEX_TYPE, MANIFEST_TYPE):
                 continue  # an index may list what other tools understand
-            document = self.document(descriptor)
+            document = known.get(descriptor.digest) or self.document(descriptor)
+            known[descriptor.digest] = document
             if descriptor.media_type == MANIFEST_TYPE:
                 yield way, document
             else:
@@ -145,8 +147,8 @@ class Layout:
                 raise ClusterctlError(
                     f"cannot open {where}: {error.strerror} (symbolic links are not followed)"
                 ) from None
-            with os.fdopen(handle, "rb") as file:
-                return _content(file.fileno(), where, limit=limit, size=size)
+            opened.callback(os.close, handle)
+            return _content(handle, where, limit=limit, size=size)
 
 
 def _content(handle: int, where: str, *, limit: int, size: int | None) -> bytes:

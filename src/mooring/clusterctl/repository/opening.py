@@ -75,6 +75,10 @@ def _web_source(provider: Provider, address: Address, configuration: Configurati
         return GitHubSource(provider, address, _github_server(address.server, configuration), fetcher)
     if address.raw_path.startswith(API_PREFIX):
         return GitLabSource(provider, address, configuration.gitlab_token, fetcher)
+    if address.user:
+        raise ClusterctlError(
+            f"invalid provider url {address.server}/…: a name or password before the host is not sent; leave it out"
+        )
     return IndexedSource(provider, address, fetcher)
 
 
