@@ -12,24 +12,25 @@ from local_kit import PATIENCE, local_config, scripts
 
 from mooring.api.clusters import Cluster, SupportedVersion
 from mooring.api.crds import definition_of
+from mooring.api.providers import ClusterProvider
 from mooring.api.traits import WORKERLESS, SupportedTrait
 from mooring.controlplane.errors import BinariesError
 from mooring.controlplane.landscape import Landscape
 from mooring.controlplane.plane import ID_PATTERN, Executables, identity_for
 from mooring.controlplane.versions import further_versions, versions_at_hand
-from mooring.kube import Client, ObjectKey, typed, untyped
-from mooring.kube.definitions import install
+from mooring.kube import Client, Object, ObjectKey, Resource, typed
+from mooring.kube.definitions import install, put
 from mooring.kube.errors import Forbidden, Invalid
-from mooring.providers.local import LocalConfig, first_objects
+from mooring.providers.local import LocalConfig
 from mooring.providers.local.config import Resources
-from mooring.providers.local.first import kept
+from mooring.providers.local.first import default_config, kept, platform_cluster, platform_config
 from mooring.providers.local.flags import FLAGS, refusals
 from mooring.providers.local.light import LIGHT_ENVIRONMENT
 from mooring.providers.local.plans import next_version, offer, wish
 from mooring.providers.local.reasons import Reason
 from mooring.providers.local.troubles import fit_to_tell
 from mooring.providers.sdk.provider import Refused
-from mooring.testing.builders import an_object, plain_resource_of
+from mooring.testing.builders import NAMESPACES, an_object, namespace_object, plain_resource_of
 
 _PROGRAMS = Executables(Path("a"), Path("b"))
 _AT_HAND = dict.fromkeys(("1.36.10", "1.36.9", "1.35.2"), _PROGRAMS)
@@ -173,32 +174,30 @@ async def test_the_server_refuses_flags_that_may_not_be_set(kube: Client) -> Non
     await kube.delete(resource, name)
 
 
-def test_the_first_objects_belong_together() -> None:
-    policy, binding, config, cluster = first_objects(environment="blue")
-    assert binding["spec"]["policyName"] == policy["metadata"]["name"]
-    assert config["metadata"]["name"] == "default"
-    assert cluster["spec"]["profile"] == "blue.local.default"
+def test_the_platform_has_a_profile_of_its_own_that_only_its_administrators_enter() -> None:
+    cluster, config = platform_cluster("blue", "local"), platform_config("local")
     assert cluster["metadata"] == {"name": "platform", "namespace": "mooring-system"}
+    assert cluster["spec"]["profile"] == f"blue.local.{config['metadata']['name']}"
+    assert cluster["spec"]["profile"] != f"blue.local.{default_config('local')['metadata']['name']}"
+    assert config["spec"]["access"] == {"policy": "Creator"}
 
 
-async def test_nobody_deletes_the_platforms_object(kube: Client, namespace: str) -> None:
-    """The policy under another name and for another namespace: the server is everybody's."""
-    await install(kube, [definition_of(Cluster)])
-    group, mark = "admissionregistration.k8s.io", f"keep-{namespace}"
-    kinds = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
-    resources = [
-        untyped(group=group, version="v1", plural=plural, kind=kind, namespaced=False)
-        for plural, kind in zip(
-            ("validatingadmissionpolicies", "validatingadmissionpolicybindings"), kinds, strict=True
-        )
-    ]
-    clusters = plain_resource_of(Cluster)
-    spec = {"profile": "some.local.default", "tenancy": "Shared", "purposes": ["platform"]}
+async def test_nobody_deletes_the_platforms_objects(own_kube: Client) -> None:
+    """The policy under another name, for another namespace and another provider: others use the server, too."""
+    kube, namespace = own_kube, f"keeping-{uuid4().hex[:8]}"
+    await install(kube, [definition_of(kind) for kind in (Cluster, LocalConfig, ClusterProvider)])
+    await kube.create(NAMESPACES, namespace_object(namespace))
+    policy, binding = kept(namespace, ObjectKey(namespace, "platform"), f"keep-{namespace}")
+    clusters, providers, configs = map(plain_resource_of, (Cluster, ClusterProvider, LocalConfig))
+    spec = {"profile": "some.local.platform", "tenancy": "Shared", "purposes": ["platform"]}
+    resources = [await kube.resource(one["apiVersion"], one["kind"]) for one in (policy, binding)]
     try:
-        for resource, document in zip(resources, kept(ObjectKey(namespace, "platform"), mark), strict=True):
+        for resource, document in zip(resources, (policy, binding), strict=True):
             await kube.create(resource, document)
         for name in ("platform", "other"):
             await kube.create(clusters, an_object(Cluster, name, namespace, spec=spec))
+        await kube.create(providers, an_object(ClusterProvider, namespace, spec={"image": "mooring/local"}))
+        await kube.create(configs, an_object(LocalConfig, "platform", spec={"providerRef": {"name": namespace}}))
         await _until_denied(kube, namespace)
         with pytest.raises(Forbidden, match="platform that Mooring itself runs on"):
             await kube.delete(clusters, "platform", namespace=namespace)
@@ -207,9 +206,20 @@ async def test_nobody_deletes_the_platforms_object(kube: Client, namespace: str)
         await kube.get(clusters, "platform", namespace=namespace)
         await kube.create(clusters, an_object(Cluster, "third", namespace, spec=spec))
         await kube.delete(clusters, "third", namespace=namespace)
+        with pytest.raises(Forbidden, match="LocalConfig is that of the platform"):
+            await kube.delete(configs, "platform")
+        with pytest.raises(Forbidden, match=r"runs inside Mooring.*mooring down --purge"):
+            await kube.delete(providers, namespace)
+        for document in (policy, binding):  # what is in place is not written again, at any start
+            before = await kube.get(await kube.resource(document["apiVersion"], document["kind"]), f"keep-{namespace}")
+            await put(kube, document)
+            after = await kube.get(await kube.resource(document["apiVersion"], document["kind"]), f"keep-{namespace}")
+            assert after["metadata"]["managedFields"] == before["metadata"]["managedFields"]
     finally:
         for resource in reversed(resources):
-            await kube.delete(resource, mark)
+            await kube.delete(resource, f"keep-{namespace}")
+        await _until_allowed(kube, configs, "platform")
+        await kube.delete(providers, namespace)
 
 
 async def _until_denied(kube: Client, namespace: str) -> None:
@@ -222,3 +232,14 @@ async def _until_denied(kube: Client, namespace: str) -> None:
             except Forbidden:
                 return
             await asyncio.sleep(0.1)
+
+
+async def _until_allowed(kube: Client, resource: Resource[Object], name: str) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            try:
+                await kube.delete(resource, name)
+            except Forbidden:
+                await asyncio.sleep(0.1)
+            else:
+                return

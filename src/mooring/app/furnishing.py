@@ -1,11 +1,12 @@
 """What a landscape begins with: purposes, and local clusters to be had. From then on it is the owner's.
 
-Definitions and rights are put in order at every start. The objects are created once: what somebody edits or deletes
-later stays so.
+Definitions, rights and the platform's own objects are put in order at every start. The other objects are created once:
+what somebody edits or deletes later stays so.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 from mooring.api.crds import definition_of
@@ -14,13 +15,14 @@ from mooring.api.providers import ClusterProvider
 from mooring.api.purposes import Purpose
 from mooring.api.traits import WORKERLESS
 from mooring.app.installing import EMBEDDED, NAMESPACE, install_everything, reading, rights_for
-from mooring.kube import Client, MergePatch, Object, untyped
+from mooring.kube import Client, MergePatch, Object, Resource, untyped
 from mooring.kube.definitions import install, put
-from mooring.kube.errors import AlreadyExists
+from mooring.kube.errors import AlreadyExists, NotFound
 from mooring.kyma.controllers import RIGHTS as KYMA_RIGHTS
 from mooring.providers.deployment.controllers import RIGHTS
 from mooring.providers.deployment.processes import HOME_RIGHTS
-from mooring.providers.local import LocalConfig, LocalProvider, first_objects
+from mooring.providers.local import PLATFORM, LocalConfig, LocalProvider
+from mooring.providers.local.first import POLICY, default_config, kept, platform_cluster, platform_config
 from mooring.providers.sdk import rights_of
 
 LOCAL = "local"
@@ -45,17 +47,49 @@ async def furnish(client: Client, *, environment: str) -> None:
     ]
     for document in rights:
         await put(client, document)
+    await _create(client, local_provider())
+    await have_platform(client, environment=environment)
     namespace = await client.get(_NAMESPACES, NAMESPACE)
     if _MARK in (namespace["metadata"].get("annotations") or {}):
         return
-    first = (*first_purposes(), local_provider(), *first_objects(environment=environment, provider=LOCAL))
-    for document in first:
-        resource = await client.resource(document["apiVersion"], document["kind"])
-        try:
-            await client.create(resource, document)
-        except AlreadyExists:
-            continue  # the owner's own, or of a start that was interrupted
+    for document in (*first_purposes(), default_config(LOCAL)):
+        await _create(client, document)
     await client.patch(_NAMESPACES, NAMESPACE, MergePatch({"metadata": {"annotations": {_MARK: "true"}}}))
+
+
+async def have_platform(client: Client, *, environment: str) -> None:
+    """The platform as a Cluster that requests can get, that has a profile of its own, and that nobody deletes."""
+    await _create(client, platform_config(LOCAL))
+    wanted = platform_cluster(environment, LOCAL)
+    await _create(client, wanted)
+    clusters = await client.resource(wanted["apiVersion"], wanted["kind"])
+    there = await client.get(clusters, PLATFORM.name, namespace=PLATFORM.namespace)
+    if there["spec"]["profile"] != wanted["spec"]["profile"]:
+        await _made_anew(client, clusters, there, wanted)
+    for document in kept(LOCAL):
+        await put(client, document)
+
+
+async def _made_anew(client: Client, clusters: Resource[Object], there: Object, wanted: Object) -> None:
+    """A landscape from before the platform had a profile of its own, and a profile cannot be exchanged.
+
+    What others have noted on the object stays, their claims above all. While the policy still keeps it, and when
+    somebody else was quicker, this fails, and the next try comes.
+    """
+    _, binding = kept(LOCAL)
+    with contextlib.suppress(NotFound):
+        await client.delete(await client.resource(binding["apiVersion"], binding["kind"]), POLICY)
+    await client.delete(clusters, PLATFORM.name, namespace=PLATFORM.namespace)
+    with contextlib.suppress(NotFound):
+        free = MergePatch({"metadata": {"finalizers": None}})
+        await client.patch(clusters, PLATFORM.name, free, namespace=PLATFORM.namespace)
+    noted = {one: there["metadata"].get(one) for one in ("labels", "annotations", "finalizers")}
+    await client.create(clusters, {**wanted, "metadata": {**wanted["metadata"], **noted}})
+
+
+async def _create(client: Client, document: Object) -> None:
+    with contextlib.suppress(AlreadyExists):  # the owner's own, or of a start that was interrupted
+        await client.create(await client.resource(document["apiVersion"], document["kind"]), document)
 
 
 def local_provider() -> Object:

@@ -5,7 +5,7 @@ local-clusters.md`` is the page for their users.
 """
 
 from mooring.providers.local.config import LocalConfig
-from mooring.providers.local.first import PLATFORM, first_objects
+from mooring.providers.local.first import PLATFORM
 from mooring.providers.local.provider import LocalProvider
 
-__all__ = ["PLATFORM", "LocalConfig", "LocalProvider", "first_objects"]
+__all__ = ["PLATFORM", "LocalConfig", "LocalProvider"]
