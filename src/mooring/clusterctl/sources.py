@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TextIO
-from urllib.parse import SplitResult, unquote, urlsplit
 
+from mooring.clusterctl.envsubst.runes import to_bytes, to_text
 from mooring.clusterctl.errors import ClusterctlError, NotHere
 from mooring.clusterctl.objects import at
+from mooring.clusterctl.repository.addresses import Address, read_address
 
 if TYPE_CHECKING:
     from mooring.clusterctl.config import Configuration
@@ -26,18 +26,17 @@ _FORMS: Final = (
 
 
 async def read_from(address: str, configuration: Configuration, stdin: TextIO) -> str:
-    """The text at an address: ``-``, a path, ``file:`` or ``https:``."""
+    """The text at an address: ``-``, a path, ``file:`` or ``https:``; bytes that are not UTF-8 as lone surrogates."""
     if address == STDIN:
-        return _decoded(lambda: stdin.read().encode("utf-8", "surrogateescape"), "standard input")
+        return to_text(_everything(stdin))
     try:
-        parts = urlsplit(address)
-    except ValueError as error:
-        raise ClusterctlError(f"--from {address}: not an address: {error}") from None
+        parts = read_address(address)
+    except ClusterctlError as error:
+        raise ClusterctlError(f"--from cannot be read as an address: {error}") from None
     if parts.scheme in ("", "file"):
-        return _decoded(lambda: _local(unquote(parts.path)), unquote(parts.path))
-    if parts.scheme == "https" or _is_own_server(parts, configuration):
-        content = await _fetched(parts, address, configuration)
-        return _decoded(lambda: content, address)
+        return to_text(_local(parts.path))
+    if parts.scheme == "https" or parts.server == _own_server(configuration):
+        return to_text(await _fetched(parts, configuration))
     raise ClusterctlError(
         f"--from {address}: a template can be read from a file, from an https: address, or with - from standard input"
     )
@@ -71,15 +70,9 @@ def _local(path: str) -> bytes:
         raise ClusterctlError(f"the template {path!r} cannot be read: {getattr(error, 'strerror', error)}") from None
 
 
-def _decoded(read: Callable[[], bytes], where: str) -> str:
-    try:
-        return read().decode()
-    except UnicodeError as error:
-        raise ClusterctlError(f"{where} is not UTF-8 text ({error}): save it as UTF-8") from None
-
-
-def _is_own_server(parts: SplitResult, configuration: Configuration) -> bool:
-    return f"{parts.scheme}://{parts.netloc}" == _own_server(configuration)
+def _everything(stdin: TextIO) -> bytes:
+    binary = getattr(stdin, "buffer", None)  # there is none in a StringIO
+    return to_bytes(stdin.read()) if binary is None else binary.read()
 
 
 def _own_server(configuration: Configuration) -> str:
@@ -88,23 +81,34 @@ def _own_server(configuration: Configuration) -> str:
     return (configuration.variable(GITHUB_SERVER) or "").rstrip("/")
 
 
-async def _fetched(parts: SplitResult, address: str, configuration: Configuration) -> bytes:
+async def _fetched(parts: Address, configuration: Configuration) -> bytes:
     from mooring.clusterctl.repository.github import GITHUB, GITHUB_API
     from mooring.clusterctl.repository.http import Fetcher
 
-    server, fetcher = f"{parts.scheme}://{parts.netloc}", Fetcher()
     own = _own_server(configuration)
-    if server not in (GITHUB, own) or not server:
-        return _body(await fetcher.get(address))
-    steps = unquote(parts.path).removeprefix("/").split("/")
-    token = configuration.github_token
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    if parts.server not in (GITHUB, own):
+        return _body(await Fetcher().get(parts.text))
+    steps = parts.path.removeprefix("/").split("/")
     if len(steps) >= 5 and steps[2] == "blob":
-        api = GITHUB_API if server == GITHUB else f"{own}/api/v3"
-        return _blob(await fetcher.get(_contents_address(api, steps), headers))
+        token = configuration.github_token
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        api = GITHUB_API if parts.server == GITHUB else f"{own}/api/v3"
+        return _blob(await Fetcher().get(_contents_address(api, steps), headers))
     if len(steps) >= 6 and steps[2:4] == ["releases", "download"]:
-        return _body(await fetcher.get(address, headers))
-    raise ClusterctlError(f"--from {address}: on GitHub a template has an address of the form {_FORMS}")
+        return await _released(parts.server, steps, configuration)
+    raise ClusterctlError(f"--from {parts.text}: on GitHub a template has an address of the form {_FORMS}")
+
+
+async def _released(server: str, steps: list[str], configuration: Configuration) -> bytes:
+    """A file of a release, in the ways in which those of a provider are had."""
+    from mooring.clusterctl.providers import Provider, ProviderType
+    from mooring.clusterctl.repository import open_repository
+    from mooring.clusterctl.repository.http import quoted
+
+    owner, repository, _, _, tag, file = steps[:6]
+    url = "/".join([server, *map(quoted, (owner, repository, "releases", tag, file))])
+    opened = await open_repository(Provider("template", ProviderType.INFRASTRUCTURE, url), configuration)
+    return await opened.source.file(tag, file)
 
 
 def _contents_address(api: str, steps: list[str]) -> str:

@@ -52,10 +52,8 @@ def template_of(
 
 
 def _put(objects: list[Object], namespace: str, scopes: Scopes, compat: str) -> list[Object]:
-    from mooring.clusterctl.components import check_heads
     from mooring.clusterctl.namespacing import place, put_into
 
-    check_heads(objects)
     if not compat:
         return put_into(objects, namespace, scopes)
     for one in objects:  # in those days nothing inside the objects was changed

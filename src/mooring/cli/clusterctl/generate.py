@@ -31,16 +31,15 @@ _PROVIDERS: Final = tuple(Flag(flag, f"A provider, such as {like}.", letter=one)
 
 
 def _cluster(given: Given) -> None:
-    import asyncio
-
     from mooring.clusterctl.config import read_configuration
     from mooring.clusterctl.generating import cluster_template
+    from mooring.clusterctl.looping import run
     from mooring.clusterctl.management import Management
 
     wanted = _wanted(given)
     configuration = read_configuration(given["config"], given.environ)
     there = Management(lambda: management(given), named=bool(given["kubeconfig"]))
-    template = asyncio.run(cluster_template(wanted, configuration, there, given.stdin))
+    template = run(cluster_template(wanted, configuration, there, given.stdin))
     if not wanted.listing:
         _write(given, template.text())
     elif wanted.compat:
@@ -94,15 +93,14 @@ def _old_provider(given: Given) -> None:
     if given["output"] == "text":
         _describe(given, made)
     else:
-        given.out.write(made.text() + "\n")
+        given.out.write(_ended(made.text()))
 
 
 def _components(given: Given, *, skip_template: bool) -> Any:
-    import asyncio
-
     from mooring.clusterctl.components import Options
     from mooring.clusterctl.config import read_configuration
     from mooring.clusterctl.generating import provider_components
+    from mooring.clusterctl.looping import run
 
     name, type_ = _chosen_provider(given)
     options = Options(
@@ -112,7 +110,7 @@ def _components(given: Given, *, skip_template: bool) -> Any:
         watching_namespace=given["watching-namespace"],
     )
     configuration = read_configuration(given["config"], given.environ)
-    return asyncio.run(provider_components(name, type_, options, configuration))
+    return run(provider_components(name, type_, options, configuration))
 
 
 def _chosen_provider(given: Given) -> tuple[str, ProviderType]:
@@ -126,20 +124,19 @@ def _chosen_provider(given: Given) -> tuple[str, ProviderType]:
 
 
 def _yaml(given: Given) -> None:
-    import asyncio
-
     from mooring.clusterctl.config import read_configuration
     from mooring.clusterctl.errors import ClusterctlError
+    from mooring.clusterctl.looping import run
     from mooring.clusterctl.sources import read_from
     from mooring.clusterctl.templates import template_of
 
     configuration = read_configuration(given["config"], given.environ)
     if not given["from"]:
         raise ClusterctlError("--from is empty: name a file, an https address, or - for standard input")
-    text = asyncio.run(read_from(given["from"], configuration, given.stdin))
+    text = run(read_from(given["from"], configuration, given.stdin))
     template = template_of(text, configuration, listing=given["list-variables"])
     if not given["list-variables"]:
-        given.say(template.text())
+        given.out.write(_ended(template.text()))
     elif template.variables:
         _list_plainly(given, template.variables)
     else:
@@ -181,11 +178,16 @@ def _write(given: Given, text: str) -> None:
     """Write to the file that was named, or else to standard output: whole or not at all."""
     target = given["write-to"].strip()
     if target in ("", "-"):
-        given.out.write(text + "\n")
+        given.out.write(_ended(text))
         return
     from mooring.cli.clusterctl.written import write_privately
 
-    write_privately(target, text + "\n")
+    write_privately(target, _ended(text))
+
+
+def _ended(text: str) -> str:
+    """With one line end behind it, also if there is nothing else."""
+    return text.removesuffix("\n") + "\n"
 
 
 CLUSTER: Final = Command(

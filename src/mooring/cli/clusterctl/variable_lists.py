@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from mooring.cli.clusterctl.columns import aligned
+
 if TYPE_CHECKING:
     from mooring.clusterctl.generating import Wanted
 
@@ -30,9 +32,8 @@ def variable_list(variables: Mapping[str, str | None], wanted: Wanted, environ: 
     lines = ["Required Variables:"] if required else []
     lines += [f"  - {name}" for name in required]
     if optional:
-        width = max(map(len, optional)) + 2
-        lines += ["", "Optional Variables:"]
-        lines += [f"  - {name:<{width}}(defaults to {default})" for name, default in optional.items()]
+        rows = "".join(f"  - {name}\t(defaults to {default})\n" for name, default in optional.items())
+        lines += ["", "Optional Variables:", aligned(rows).removesuffix("\n")]
     return "".join(f"{line}\n" for line in [*lines, ""])
 
 
@@ -64,6 +65,6 @@ def _escaped(letter: str) -> str:
     if letter.isprintable():
         return letter
     number = ord(letter)
-    if number < 0x80:
-        return f"\\x{number:02x}"
+    if number < 0x80 or "\udc80" <= letter <= "\udcff":  # the latter stand for bytes that are not UTF-8
+        return f"\\x{number & 0xFF:02x}"
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from mooring.clusterctl.envsubst.runes import BROKEN, mended, to_text
 
 _ANY, _OPEN, _CLOSE, _ESCAPE, _DASH = b"?[]\\-"
-_MOST_STEPS, _MOST_BITS = 5_000_000, 1 << 35  # a few seconds each
+_MOST_STEPS, _MOST_BITS = 2_000_000, 1 << 34  # a second or two each
 _WIDEST = 4  # bytes of a character
 
 

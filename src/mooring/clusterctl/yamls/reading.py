@@ -18,10 +18,12 @@ from mooring.clusterctl.yamls.anchors import Anchors, Refused, Unfinished, copie
 from mooring.clusterctl.yamls.scalars import MERGE, Unreadable
 
 DEEPEST: Final = 500
+_MOST_RESPELLED: Final = 50  # places in a document
 
 # Where one of these is in a document, its scalars are looked at more closely.
-_STRANGE: Final = re.compile(r"!\s|\S\?|\\/")
+_STRANGE: Final = re.compile(r"!\s|\?|\\/|![^\s,\[\]]*[,\[\]]")
 _MARKED: Final = re.compile(r"(?:&\S+\s+)?!(?:\s|\Z)")
+_TAG_GOES_ON: Final = re.compile(r"(?:&\S+\s+)?![^\s<,\[\]][^\s,\[\]]*[,\[\]]")
 _SLASH: Final = re.compile(r"(?<!\\)(?:\\\\)*\\/")
 _MERGE_HERE: Final = object()
 
@@ -49,15 +51,35 @@ def read(text: str, *, dialect: Dialect = OBJECTS, line: int = 1, document: int 
     """The first document of a text; `line` is where the text begins, and `document` its number, for messages."""
     import yaml
 
-    building = _Building(dialect, text)
-    try:
-        return building.run(_parser(text.encode()))
-    except UnicodeEncodeError:
-        raise YamlError(f"document {document}: the text has characters that are no Unicode") from None
-    except yaml.YAMLError as error:
-        raise YamlError(_told(error, document, line)) from None
-    except (Refused, Unreadable) as error:
-        raise YamlError(f"document {document}, line {line + building.line}: {error}") from None
+    for left in range(_MOST_RESPELLED, -1, -1):
+        building = _Building(dialect, text)
+        try:
+            return building.run(_parser(text.encode()))
+        except UnicodeEncodeError:
+            raise YamlError(f"document {document}: this is not UTF-8 text: save it as UTF-8") from None
+        except yaml.YAMLError as error:
+            respelled = _respelled(text, error) if left else None
+            if respelled is None:
+                raise YamlError(_told(error, document, line)) from None
+            text = respelled
+        except (Refused, Unreadable) as error:
+            raise YamlError(f"document {document}, line {line + building.line}: {error}") from None
+    raise AssertionError("the last time it is read or refused")
+
+
+def _respelled(text: str, error: Any) -> str | None:
+    """The text with what upstream takes and this libyaml does not, where it stopped, in words that both take."""
+    problem, mark = getattr(error, "problem", ""), getattr(error, "problem_mark", None)
+    if mark is None:
+        return None
+    here = mark.index
+    if problem == "found unknown escape character" and text.startswith("\\'", here):
+        return text[:here] + text[here + 1 :]
+    if problem == "found unexpected ':'" and text[here + 1 : here + 2] in ("]", "}", ","):  # the colon is part of it
+        begin = error.context_mark.index
+        plain = text[begin : here + 1].replace("'", "''")
+        return f"{text[:begin]}'{plain}'{text[here + 1 :]}"
+    return None
 
 
 def _parser(data: bytes) -> Any:
@@ -102,6 +124,7 @@ class _Building:
                 if event.anchor is not None:
                     self._anchors.scalar(event.anchor, event)
             elif kind in starts:
+                self._check_tag(event, open_[-1] if open_ else None)
                 self._begin(event, open_, is_map=kind is yaml.MappingStartEvent)
                 continue
             elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
@@ -127,6 +150,7 @@ class _Building:
         is_key = around is not None and around.wants_key
         text: str = event.value
         if self._text:
+            self._check_tag(event, around)
             self._check(event, in_flow=around is not None and around.in_flow)
         if event.implicit[0]:
             if self._text and self._is_marked(event) and not (is_key and text == "<<"):
@@ -157,6 +181,17 @@ class _Building:
         if event.style == '"' and _SLASH.search(self._text, event.start_mark.index, event.end_mark.index):
             self.line = event.start_mark.line
             raise Refused("\\/ is not an escape in YAML: write / alone")
+
+    def _check_tag(self, event: Any, around: Unfinished | None) -> None:
+        """Upstream's tags end only at a space; libyaml's, between brackets, also at a comma or bracket."""
+        if (
+            self._text
+            and around is not None
+            and around.in_flow
+            and _TAG_GOES_ON.match(self._text, event.start_mark.index)
+        ):
+            self.line = event.start_mark.line
+            raise Refused("between brackets or braces a space must follow a tag")
 
     def _is_marked(self, event: Any) -> bool:
         """Whether a lone ``!`` stands in front, which libyaml swallows. It makes text of everything."""

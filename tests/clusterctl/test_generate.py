@@ -1,0 +1,361 @@
+"""generate cluster and generate yaml beside the real clusterctl: the same bytes, and the same is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from releases import infrastructure, write_config, write_repository
+
+from conftest import Ended, Runner
+
+Case = tuple[Sequence[str], Mapping[str, str]]
+
+HEAD = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata:\n  name: ${CLUSTER_NAME}\n"
+TEMPLATE = f"""
+{HEAD}  namespace: ${{ NAMESPACE }}
+spec:
+  clusterNetwork:
+    pods: {{cidrBlocks: [${{POD_CIDR:="192.168.0.0/16"}}]}}
+  controlPlaneRef: {{apiGroup: controlplane.cluster.x-k8s.io, kind: KubeadmControlPlane, name: ${{ CLUSTER_NAME}}-cp}}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: KubeadmControlPlane
+metadata:
+  name: ${{CLUSTER_NAME }}-cp
+spec:
+  replicas: ${{CONTROL_PLANE_MACHINE_COUNT}}
+  version: ${{KUBERNETES_VERSION:-v1.30.0}}
+  note: ${{NOTE:=${{CLUSTER_NAME^^}}-${{NAMESPACE}}}}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {{name: "${{CLUSTER_NAME}}-md", namespace: elsewhere}}
+spec: {{replicas: ${{WORKER_MACHINE_COUNT=3}}, size: "${{SIZE:-small & <cheap>}}", on: y}}
+"""
+MANY = """
+apiVersion: v1
+kind: Namespace
+metadata: {name: other}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: role}
+rules: []
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: binding}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: role}
+subjects:
+- {kind: ServiceAccount, name: one, namespace: other}
+- {kind: User, name: two}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: binding, namespace: other}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: role}
+subjects: [{kind: ServiceAccount, name: one, namespace: other}]
+---
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata: {name: certificate, namespace: other}
+spec: {dnsNames: [service.other.svc, service.other.svc.cluster.local, elsewhere]}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingWebhookConfiguration
+metadata: {name: hooks, annotations: {cert-manager.io/inject-ca-from: other/certificate}}
+webhooks:
+- name: a.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  clientConfig: {service: {name: service, namespace: other, path: /a}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: "${CLUSTER_NAME}-secret"}
+stringData: {key: "${SECRET_VALUE}"}
+---
+apiVersion: v1
+kind: List
+items: [{kind: ConfigMap}]
+"""
+ODD = """
+kind: Thing
+---
+apiVersion: v1
+metadata: {}
+---
+{}
+---
+just: data
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: null
+---
+apiVersion: 1
+kind: 2
+metadata: text
+"""
+LISTED = """
+a: ${PLAIN} ${WITH_DEFAULT:=default} ${QUOTED:="already"} ${EMPTY:=} ${TRIMMED#x} ${UPPER^^} ${LENGTH} ${#LENGTH}
+b: ${HTML:=a<b} ${LONG_NAME_OF_A_VARIABLE:-x} ${ENTITY:=a&b} ${CLUSTER_NAME} ${NAMESPACE:=n} ${KUBERNETES_VERSION}
+c: ${CONTROL_PLANE_MACHINE_COUNT:=7} ${WORKER_MACHINE_COUNT} ${NESTED:=${INNER}-${OTHER:=x}}
+d: ${ESCAPED:=a\\b'c} ${é:=ü\u200b€}
+e: ${LINES:=a
+b} ${QUOTED_LINES:="a
+b	c"} ${AFTER:=1} ${ENDED:=>;} ${LAST:=z} $${NOT_ONE} ${ SPACED } ${ SPACED_TOO} ${PLAIN:=later}
+"""
+CLASS = """
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: ClusterClass
+metadata: {name: quick, namespace: somewhere}
+spec: {size: "${CLASS_SIZE:=large}"}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: ShipyardClusterTemplate
+metadata: {name: quick-cluster}
+"""
+
+
+def of_class(topology: str, version: str = "v1beta2") -> str:
+    head = HEAD.replace("v1beta2", version)
+    return f"{head}spec:\n  topology: {topology}\n"
+
+
+FLAVORS = {
+    "": TEMPLATE,
+    "many": MANY,
+    "odd": ODD,
+    "listed": LISTED,
+    "missing": "a: ${B} ${A} ${B} ${C:=} ${D:=x} ${E#x} ${F^} ${#G} ${H:-${I}} ${J}",
+    "escaped": "a: $${A} $$ $A $ ${B:=\\}} \\$",
+    "bad": "a: ${A",
+    "nonsense": "a: [",
+    "scalar": "text",
+    "empty": "",
+    "cased": "a: ${mixedCase} ${MIXEDCASE} ${from_file} ${FROM_FILE} ${number} ${list} ${dashed_name} ${flag}",
+    "class": of_class("{classRef: {name: quick}, version: v1}") + "---\na: ${CLASS_SIZE:=small}",
+    "class-elsewhere": of_class("{classRef: {name: quick, namespace: far}}"),
+    "class-old": of_class("{class: quick, classNamespace: old}", "v1beta1"),
+    "class-twice": of_class("{classRef: {name: quick}}") + "---\n" + of_class("{classRef: {name: quick}}"),
+    "class-none": of_class("{}") + "---\n" + of_class("", "v1beta1") + "---\n" + of_class("{controlPlane: {}}"),
+    "class-ancient": of_class("{class: quick}", "v1alpha4"),
+    "class-absent": of_class("{classRef: {name: nowhere}}"),
+    "class-nameless": of_class("{version: v1}"),
+    "class-old-empty": of_class("{}", "v1beta1"),
+}
+STDIN = (("cluster", "one", "-n", "harbour", "--from", "-"), ("yaml",))
+WITH_VALUES = {"SECRET_VALUE": "s3cret", "POD_CIDR": "10.0.0.0/8"}
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A configuration with a repository of two versions, and variables of all sorts."""
+    base = tmp_path_factory.mktemp("repository")
+    files = {
+        f"cluster-template-{name}.yaml" if name else "cluster-template.yaml": text for name, text in FLAVORS.items()
+    }
+    files["clusterclass-quick.yaml"] = CLASS
+    releases = [
+        infrastructure("v1.0.0", files={"cluster-template.yaml": "a: older"}),
+        infrastructure("v1.1.0", files=files),
+    ]
+    write_repository(base, releases)
+    variables = {
+        "mixedCase": "mixed",
+        "FROM_FILE": "file",
+        "number": 1.50,
+        "list": [1],
+        "dashed-name": "d",
+        "flag": True,
+    }
+    return write_config(base / "clusterctl.yaml", base, releases, **variables, overridesFolder=str(base / "overrides"))
+
+
+IN_HARBOUR = ("-n", "harbour", "-i", "shipyard:v1.1.0")
+FLAVORED = [(("one", *IN_HARBOUR, "-f", flavor), WITH_VALUES) for flavor in FLAVORS if flavor]
+CASES: Sequence[Case] = [
+    (("one", *IN_HARBOUR), {}),
+    (("one", "-n", "harbour", "-i", "shipyard:v1.0.0"), {}),
+    (("one", "-n", "harbour", "-i", "Shipyard:v1.1.0"), {}),
+    (("one", "-n", "harbour", "--infrastructure=shipyard:1.1.0"), {}),
+    (("one", "-n", "harbour", "-i", "shipyard:latest"), {}),
+    (("one", "-n", "harbour", "-i", "shipyard:v9.9.9"), {}),
+    (("one", "-n", "harbour", "-i", "shipyard"), {}),
+    (("one", "-n", "harbour", "-i", "shipyard:"), {}),
+    (("one", "-n", "harbour", "-i", "shipyard:v1:v2"), {}),
+    (("one", "-n", "harbour", "-i", "nobody:v1.0.0"), {}),
+    (("one", "-n", "harbour"), {}),
+    (("one", "-i", "shipyard:v1.1.0"), {}),
+    (("one", *IN_HARBOUR, "-f", "unknown"), {}),
+    (("one", *IN_HARBOUR, "-f", "../v1.0.0/x"), {}),
+    (("one", *IN_HARBOUR, "--kubernetes-version", "v1.31.1"), {"KUBERNETES_VERSION": "v1.29.0"}),
+    (("one", *IN_HARBOUR), {"KUBERNETES_VERSION": "not checked: here"}),
+    (("one", *IN_HARBOUR, "--kubernetes-version", "1.31"), {}),
+    (("one", *IN_HARBOUR, "--kubernetes-version", "1.31.0-rc.1+x"), {}),
+    (("one", *IN_HARBOUR, "--control-plane-machine-count=3", "--worker-machine-count=9"), {"WORKER_MACHINE_COUNT": ""}),
+    (("one", *IN_HARBOUR), {"CONTROL_PLANE_MACHINE_COUNT": "+5", "WORKER_MACHINE_COUNT": "007"}),
+    (("one", *IN_HARBOUR, "--control-plane-machine-count=0x3"), {"CONTROL_PLANE_MACHINE_COUNT": "nonsense"}),
+    (("one", *IN_HARBOUR), {"CONTROL_PLANE_MACHINE_COUNT": "nonsense"}),
+    (("one", *IN_HARBOUR), {"CONTROL_PLANE_MACHINE_COUNT": ""}),
+    (("one", *IN_HARBOUR), {"WORKER_MACHINE_COUNT": "1_0"}),
+    (("one", *IN_HARBOUR, "--control-plane-machine-count", "0"), {}),
+    (("one", *IN_HARBOUR, "--worker-machine-count", "-1"), {}),
+    (("one", *IN_HARBOUR, "--worker-machine-count", "1.5"), {}),
+    (("one", *IN_HARBOUR, "--worker-machine-count", "9223372036854775808"), {}),
+    (("One", *IN_HARBOUR), {}),
+    (("one.two", *IN_HARBOUR), {}),
+    (("one..two", *IN_HARBOUR), {}),
+    (("o" * 254, *IN_HARBOUR), {}),
+    (("", *IN_HARBOUR), {}),
+    (("one", "two", *IN_HARBOUR), {}),
+    (IN_HARBOUR, {}),
+    (("one", "-n", "Harbour", "-i", "shipyard:v1.1.0"), {}),
+    (("one", "-n", "har.bour", "-i", "shipyard:v1.1.0"), {}),
+    (("one", *IN_HARBOUR), {"CLUSTER_NAME": "other", "NAMESPACE": "other", "NOTE": "told"}),
+    (("one", *IN_HARBOUR), {"NOTE": "", "POD_CIDR": "a: b # c"}),
+    (("one", *IN_HARBOUR), {"NOTE": "[1, 2]", "SIZE": '"'}),
+    (("one", *IN_HARBOUR), {"NOTE": "a\n---\nb: c"}),
+    (("one", *IN_HARBOUR, "-f", "many"), {}),
+    (("one", *IN_HARBOUR, "-f", "missing"), {"A": "", "J": "x"}),
+    (("one", *IN_HARBOUR, "-f", "cased"), {"MIXEDCASE": "CAPITALS", "from_file": "ignored", "NUMBER": ""}),
+    (("one", *IN_HARBOUR, "--from", "x"), {}),
+    (("one", "--from", "x", "--from-config-map", "y", "-n", "harbour"), {}),
+    (("one", "-n", "harbour", "--from-config-map-key", "y"), {}),
+    (("one", *IN_HARBOUR, "--nonsense"), {}),
+    *FLAVORED,
+    *((( *words, "--list-variables"), environ) for words, environ in FLAVORED),
+    (("one", "-n", "harbour", "-i", "shipyard:v1.1.0", "--list-variables"), {}),
+    (("one", *IN_HARBOUR, "-f", "listed", "--list-variables", "--kubernetes-version", "v1.31.1"), {}),
+    (("one", *IN_HARBOUR, "-f", "listed", "--list-variables", "--worker-machine-count=4"), {"KUBERNETES_VERSION": ""}),
+    (
+        ("one", *IN_HARBOUR, "-f", "listed", "--list-variables", "--control-plane-machine-count=2"),
+        {"WORKER_MACHINE_COUNT": "9", "CONTROL_PLANE_MACHINE_COUNT": "8"},
+    ),
+]  # fmt: skip
+
+
+def test_generate_cluster_from_a_repository(judge: Runner, ours: Runner, config: Path) -> None:
+    assert_alike(CASES, judge, ours, config, "generate", "cluster")
+
+
+def test_config_cluster_is_the_same_under_its_old_name(ours: Runner, config: Path) -> None:
+    words = ("one", *IN_HARBOUR, "--worker-machine-count", "2")
+    today = ours("generate", "cluster", *words, "--control-plane-machine-count", "3", config=config)
+    old = ours("config", "cluster", *words, "--controlplane-machine-count", "3", config=config)
+    assert today.code == 0
+    assert (old.code, old.out) == (today.code, today.out)
+    both = ("--controlplane-machine-count", "3", "--control-plane-machine-count", "5")
+    refused = ours("generate", "cluster", *words, *both, config=config)
+    assert refused.code == 1
+    assert "are the same flag" in refused.err
+
+
+def test_overrides_stand_in_for_templates(judge: Runner, ours: Runner, config: Path) -> None:
+    folder = config.parent / "overrides" / "infrastructure-shipyard" / "v1.1.0"
+    folder.mkdir(parents=True)
+    (folder / "cluster-template-mine.yaml").write_text("kind: Mine\n")
+    (folder / "clusterclass-mine.yaml").write_text("kind: ClusterClass\n")
+    (folder / "cluster-template-of-mine.yaml").write_text(of_class("{classRef: {name: mine}}"))
+    cases = [(("one", *IN_HARBOUR, "-f", flavor), {}) for flavor in ("mine", "of-mine")]
+    assert_alike(cases, judge, ours, config, "generate", "cluster")
+
+
+def test_the_result_goes_into_a_file_of_ones_own(judge: Runner, ours: Runner, config: Path, tmp_path: Path) -> None:
+    made = []
+    for runner in (judge, ours):
+        file = tmp_path / f"{runner.home.name}.yaml"
+        file.write_text("what was there before, and is longer than nothing")
+        file.chmod(0o644)
+        words = ("one", *IN_HARBOUR, "--write-to")
+        ended = [runner("generate", "cluster", *words, f" {file} ", config=config)]
+        ended += [runner("generate", "cluster", *words, target, config=config) for target in ("-", "", " ")]
+        ended += [
+            runner("generate", "cluster", *words, str(target), config=config) for target in (tmp_path, file / "x")
+        ]
+        ended += [runner("generate", "cluster", *words, str(file), "--list-variables", config=config)]
+        made.append((file.read_text(), [(one.code, one.out) for one in ended]))
+    assert made[0] == made[1]
+    new = tmp_path / "new.yaml"
+    assert ours("generate", "cluster", "one", *IN_HARBOUR, "--write-to", str(new), config=config).code == 0
+    assert new.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_template_from_anywhere(judge: Runner, ours: Runner, config: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    (folder / "te mplate.yaml").write_text(TEMPLATE)
+    (folder / "with%20percent.yaml").write_text("kind: Percent\n")
+    (folder / "class.yaml").write_text(FLAVORS["class-absent"])  # no class is looked for beside a repository
+    (tmp_path / "a").write_text("kind: A\n")
+    places = [
+        f"{folder}/te mplate.yaml", f"file://{folder}/te mplate.yaml", f"file://{folder}/te%20mplate.yaml",
+        f"{folder}/te%20mplate.yaml", f"{folder}/with%20percent.yaml", f"{folder}/with%2520percent.yaml",
+        f"{folder}/with%percent.yaml", f"{tmp_path}/a?b", f"{tmp_path}/a#b", f"{folder}/class.yaml", str(folder),
+        f"{folder}/nothing.yaml", f"FILE://{tmp_path}/a", f"file:{tmp_path}/a", "file:a",
+        f"file://localhost{tmp_path}/a", f"//anywhere{tmp_path}/a", f"//{tmp_path}/a", "a:b", ":a", "ftp://host/a",
+        "http://127.0.0.1:1/a", "https://github.com/a/b",
+        "https://github.com/a/b/tree/main/c.yaml", "~/a", "https://", f"{tmp_path}/a\t",
+    ]  # fmt: skip
+    cases = [(("one", "-n", "harbour", "--from", place), {}) for place in places]
+    assert_alike(cases, judge, ours, config, "generate", "cluster")
+    assert_alike(
+        [(("--from", place), WITH_VALUES) for place in [*places[:12], ""]], judge, ours, config, "generate", "yaml"
+    )
+
+
+def test_templates_from_standard_input(judge: Runner, ours: Runner, config: Path) -> None:
+    texts = (TEMPLATE, MANY, ODD, LISTED, "", "a: ${A} ${B:=x}", "a: ${", "a: [")
+    asked = [((*words, *more), text) for words in STDIN for text in texts for more in ((), ("--list-variables",))]
+    asked += [(("yaml", "--from", "-"), LISTED), (("yaml", "extra", "words"), "a: 1")]
+
+    def told(runner: Runner) -> list[tuple[int, str, list[str]]]:
+        return [outcome(runner("generate", *words, stdin=text, config=config, **WITH_VALUES)) for words, text in asked]
+
+    with ThreadPoolExecutor(2) as pool:
+        theirs, mine = pool.map(told, (judge, ours))
+    assert mine == theirs
+
+
+def test_with_compat_it_is_the_clusterctl_of_those_days(old_judge: Runner, ours: Runner, config: Path) -> None:
+    cases = [
+        (("one", *IN_HARBOUR, *more), WITH_VALUES)
+        for more in ((), ("-f", "many"), ("-f", "missing"), ("-f", "listed", "--list-variables"))
+    ]
+    for words, environ in cases:
+        theirs = old_judge("config", "cluster", *words, config=config, **environ)
+        mine = ours("config", "cluster", *words, "--compat", "v1alpha3", config=config, **environ)
+        assert (words, mine.code, mine.out) == (words, theirs.code, theirs.out)
+        assert missing(mine) == missing(theirs)
+
+
+def assert_alike(cases: Sequence[Case], judge: Runner, ours: Runner, config: Path, *words: str) -> None:
+    """The same code, the same bytes, and the same variables missing; and an error is one line."""
+    with ThreadPoolExecutor(4) as pool:
+        judged = list(pool.map(lambda case: judge(*words, *case[0], config=config, **case[1]), cases))
+    made = [ours(*words, *argv, config=config, **environ) for argv, environ in cases]
+    different = [
+        (case, theirs, mine)
+        for case, theirs, mine in zip(cases, judged, made, strict=True)
+        if outcome(theirs) != outcome(mine)
+    ]
+    assert different == []
+    assert [
+        one.err for one in made if one.code and (one.err.count("\n") != 1 or not one.err.startswith("Error: "))
+    ] == []
+
+
+def outcome(ended: Ended) -> tuple[int, str, list[str]]:
+    """What counts. In front of some errors the judge prints its help, and we do not."""
+    return ended.code, "" if ended.code else ended.out, missing(ended)
+
+
+def missing(ended: Ended) -> list[str]:
+    """The variables that an error names."""
+    found = re.search(r"value for variables \[([^\]]*)\] is not set", ended.err)
+    return sorted(found[1].split(", ")) if found else []
