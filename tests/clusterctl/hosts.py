@@ -48,7 +48,7 @@ class StandIn:
     def __init__(self, answer: Callable[[Asked], Reply] | None = None) -> None:
         self.asked: list[Asked] = []
         self._answer = answer
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
@@ -76,7 +76,8 @@ class StandIn:
         self._server.server_close()
         self._thread.join()
 
-    def _handler(self) -> type[http.server.BaseHTTPRequestHandler]:
+    def handler(self) -> type[http.server.BaseHTTPRequestHandler]:
+        """What answers on a connection, ours or one that somebody else has accepted."""
         stand_in = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -103,25 +104,28 @@ class StandIn:
 class GitHubStandIn(StandIn):
     """Stands in for a GitHub (Enterprise) server: the releases of one repository, API and downloads.
 
-    ``releases`` maps tags to files; ``tags_only`` are tags without a release, which only the Go module proxy knows.
+    ``releases`` maps tags to files; ``api`` is where an Enterprise server has its API, nothing on api.github.com.
     ``elsewhere`` is a host that assets are redirected to, as GitHub does.
     """
 
-    def __init__(self, repository: str, releases: Mapping[str, Files], *, page: int = 100) -> None:
+    def __init__(
+        self, repository: str, releases: Mapping[str, Files], *, page: int = 100, api: str = "/api/v3"
+    ) -> None:
         super().__init__()
         self.repository = repository
         self.releases = releases
         self.page = page
+        self.api = f"{api}/repos/"
         self.token = ""  # if set, the API wants it
         self.elsewhere = ""
         self.limited: Mapping[str, str] | None = None  # headers of a refusal for too many calls
 
     @property
     def api_calls(self) -> list[str]:
-        return [path for path in self.paths if path.startswith("/api/v3/")]
+        return [path for path in self.paths if path.startswith(self.api)]
 
     def answer(self, asked: Asked) -> Reply:
-        api, download = f"/api/v3/repos/{self.repository}", f"/{self.repository}/releases/download/"
+        api, download = f"{self.api}{self.repository}", f"/{self.repository}/releases/download/"
         if asked.path.startswith(download):
             tag, name = (urllib.parse.unquote(step) for step in asked.path.removeprefix(download).split("/"))
             files = self.releases.get(tag, {})
@@ -142,7 +146,7 @@ class GitHubStandIn(StandIn):
     def _page(self, number: int) -> Reply:
         tags = list(self.releases)
         shown = tags[(number - 1) * self.page : number * self.page]
-        more = {"Link": f'<{self.url}/next>; rel="next"'} if number * self.page < len(tags) else {}
+        more = {"Link": f'<{self.url}/next?page={number + 1}>; rel="next"'} if number * self.page < len(tags) else {}
         return Reply.of([self._release(tag) for tag in shown], **more)
 
     def _release(self, tag: str) -> dict[str, Any]:

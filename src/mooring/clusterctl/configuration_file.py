@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mooring.clusterctl.errors import ClusterctlError
+from mooring.clusterctl.repository.source import content_of
 from mooring.clusterctl.yamls import scalars
 from mooring.clusterctl.yamls.reading import Dialect, read
 
@@ -51,7 +52,7 @@ def read_file(path: str, environ: Mapping[str, str]) -> dict[str, Any]:
     if file is None:
         return {}
     try:
-        data = file.read_bytes()
+        data = content_of(file)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ClusterctlError(f"cannot read the configuration file {str(file)!r}: {reason}") from None

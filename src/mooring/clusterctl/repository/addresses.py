@@ -104,7 +104,7 @@ def _wrong_literal(host: str) -> str:
         ipaddress.IPv6Address(inside.replace("%25", "%", 1))
     except ValueError:
         bracket = ""
-    right = host.startswith("[") and bracket and "%" not in inside.partition("%25")[0] and _PORT.fullmatch(port)
+    right = host.rfind("[") == 0 and bracket and "%" not in inside.partition("%25")[0] and _PORT.fullmatch(port)
     return "" if right else f"{host!r} is not an IPv6 address in brackets"
 
 

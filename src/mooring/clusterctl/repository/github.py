@@ -6,10 +6,11 @@ GitHub's rate limit; the API is what remains if that does not answer, or if GOPR
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final, TypeVar
+
+import msgspec
 
 from mooring.clusterctl.errors import ClusterctlError, NotHere
 from mooring.clusterctl.providers import Provider
@@ -24,6 +25,17 @@ GITHUB_API: Final = "https://api.github.com"
 
 _FORM: Final = "https://github.com/{owner}/{repository}/releases/{latest|tag}/{components.yaml}"
 _PAGES: Final = 100
+_T = TypeVar("_T")
+
+
+class _Asset(msgspec.Struct, frozen=True):
+    id: int
+    name: str
+
+
+class _Release(msgspec.Struct, frozen=True):
+    tag_name: str | None = None
+    assets: list[_Asset] | None = None
 
 
 class RateLimited(ClusterctlError):
@@ -72,12 +84,12 @@ class GitHubSource:
         if self._server.go_proxy is not None and (content := await self._downloaded(version, name)) is not None:
             return content
         release = await self._release(version)
-        assets = {str(asset.get("name")): asset for asset in release.get("assets") or []}
+        assets = {asset.name: asset.id for asset in release.assets or []}
         if name not in assets:
             raise NotHere(
                 f"release {version} of {self._repository} has no file {name}: its assets are {listed(assets)}"
             )
-        path = f"releases/assets/{int(assets[name]['id'])}"
+        path = f"releases/assets/{assets[name]}"
         return (await self._asked(path, what=f"{name} of {version}", accept="application/octet-stream")).body
 
     async def _downloaded(self, version: str, name: str) -> bytes | None:
@@ -89,7 +101,7 @@ class GitHubSource:
             return None
         return answer.body if answer.status == 200 else None
 
-    async def _release(self, version: str) -> dict[str, Any]:
+    async def _release(self, version: str) -> _Release:
         try:
             answer = await self._asked(f"releases/tags/{quoted(version)}", what=f"the release {version}")
         except NotHere:
@@ -98,19 +110,13 @@ class GitHubSource:
                 f"{self._repository} has no release {version} (there is {there}): if it was tagged just now, try again "
                 f"later, or set GOPROXY=off to count only what is released"
             ) from None
-        found = _decoded(answer)
-        if not isinstance(found, dict):
-            raise ClusterctlError(f"{answer.address} did not answer with a release")
-        return found
+        return _decoded(answer, _Release)
 
     async def _released_versions(self) -> list[str]:
         tags: list[str] = []
         for page in range(1, _PAGES + 1):
             answer = await self._asked(f"releases?per_page=100&page={page}", what="the list of releases")
-            found = _decoded(answer)
-            if not isinstance(found, list):
-                raise ClusterctlError(f"{answer.address} did not answer with a list of releases")
-            tags += [str(release.get("tag_name") or "") for release in found]
+            tags += [release.tag_name or "" for release in _decoded(answer, list[_Release])]
             if 'rel="next"' not in answer.headers.get("link", ""):
                 break
         return [tag for tag in tags if Version.read(tag) is not None]
@@ -159,8 +165,10 @@ def _rate_limit_told(answer: Answer, *, what: str, has_token: bool) -> str:
     )
 
 
-def _decoded(answer: Answer) -> Any:
+def _decoded(answer: Answer, type_: type[_T]) -> _T:
     try:
-        return json.loads(answer.body)
-    except (ValueError, RecursionError):
-        raise ClusterctlError(f"{answer.address} did not answer with JSON: is there a login page in between?") from None
+        return msgspec.json.decode(answer.body, type=type_)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ClusterctlError(
+            f"{answer.address} did not answer as GitHub does ({error}): is there a login page in between?"
+        ) from None

@@ -24,8 +24,8 @@ from typing import IO, Final
 from mooring.clusterctl.errors import ClusterctlError
 from mooring.clusterctl.looping import loop_needed
 from mooring.clusterctl.repository.addresses import is_loopback
+from mooring.clusterctl.repository.source import SIZE_LIMIT
 
-SIZE_LIMIT: Final = 64 * 1024 * 1024  # the largest components of today's providers are a tenth of it
 STEP_TIMEOUT: Final = 30.0
 WHOLE_TIMEOUT: Final = 180.0
 ATTEMPTS: Final = 3
@@ -170,6 +170,8 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     ) -> urllib.request.Request | None:
         try:
             _check(newurl, open_wire=self._open_wire)
+            if req.full_url.startswith("https:") and not newurl.startswith("https:"):
+                raise Unreachable(f"{req.full_url} leads to {newurl}, out of https: that is not followed")
         except Unreachable:
             fp.close()
             raise

@@ -10,7 +10,7 @@ from pathlib import Path
 from mooring.clusterctl.errors import ClusterctlError, NotHere
 from mooring.clusterctl.providers import Provider
 from mooring.clusterctl.repository.addresses import Address
-from mooring.clusterctl.repository.source import checked_name, checked_version, listed
+from mooring.clusterctl.repository.source import checked_name, checked_version, content_of, listed
 from mooring.clusterctl.semver import Version
 
 LATEST = "latest"
@@ -77,7 +77,7 @@ class LocalSource:
         try:
             if stat.S_ISDIR(path.stat().st_mode):
                 raise NotHere(f"{path} is a folder, and a file was expected")
-            return path.read_bytes()
+            return content_of(path)
         except FileNotFoundError:
             raise NotHere(self._instead(version, name)) from None
         except OSError as error:

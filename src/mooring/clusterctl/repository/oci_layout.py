@@ -19,6 +19,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from mooring.clusterctl.errors import ClusterctlError, NotHere
+from mooring.clusterctl.repository.source import SIZE_LIMIT
 
 INDEX_TYPE: Final = "application/vnd.oci.image.index.v1+json"
 MANIFEST_TYPE: Final = "application/vnd.oci.image.manifest.v1+json"
@@ -26,7 +27,6 @@ TITLE: Final = "org.opencontainers.image.title"
 REFERENCE: Final = "org.opencontainers.image.ref.name"
 VERSION: Final = "org.opencontainers.image.version"
 
-FILE_LIMIT: Final = 64 * 1024 * 1024
 DOCUMENT_LIMIT: Final = 4 * 1024 * 1024
 DEPTH_LIMIT: Final = 8
 MANIFESTS_LIMIT: Final = 10_000
@@ -108,7 +108,7 @@ class Layout:
     def document(self, descriptor: Descriptor) -> Document:
         return _decoded(self.blob(descriptor, limit=DOCUMENT_LIMIT), Document, f"the blob {descriptor.digest}")
 
-    def blob(self, descriptor: Descriptor, *, limit: int = FILE_LIMIT) -> bytes:
+    def blob(self, descriptor: Descriptor, *, limit: int = SIZE_LIMIT) -> bytes:
         """Content, proved to be what its descriptor says."""
         found = _DIGEST.fullmatch(descriptor.digest)
         if found is None:

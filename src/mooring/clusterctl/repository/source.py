@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from pathlib import Path
+from typing import Final, Protocol
 
 from mooring.clusterctl.errors import ClusterctlError, NotHere
+
+SIZE_LIMIT: Final = 64 * 1024 * 1024  # of a file; the largest components of today's providers are a tenth of it
 
 
 class NoSuchRelease(NotHere):
@@ -59,6 +62,15 @@ def _segment(text: str, what: str) -> str:
             f"without slashes and control characters"
         )
     return text
+
+
+def content_of(path: Path) -> bytes:
+    """A file of this machine, unless it is larger than any file of a provider."""
+    with path.open("rb") as file:
+        content = file.read(SIZE_LIMIT + 1)
+    if len(content) > SIZE_LIMIT:
+        raise ClusterctlError(f"{path} is larger than {SIZE_LIMIT // 1024 // 1024} MiB: that is no file of a provider")
+    return content
 
 
 def listed(names: Iterable[str], *, most: int = 20) -> str:
