@@ -97,14 +97,15 @@ async def components_of(
     repository: ProviderRepository | None = None,
     scopes: Scopes | None = None,
 ) -> Components:
-    """Read a provider's components from its repository, and make them fit."""
+    """Read a provider's components from its repository, and make them fit to be installed."""
     if repository is None:
         from mooring.clusterctl.repository import open_repository
 
         repository = await open_repository(provider, configuration, compat=options.compat)
     version = options.version or repository.default_version
     text = await repository.components(version)
-    return assemble(text, configuration, provider, options, version=version, scopes=scopes)
+    installing = not options.skip_template
+    return assemble(text, configuration, provider, options, version=version, scopes=scopes, installing=installing)
 
 
 def assemble(
@@ -115,18 +116,25 @@ def assemble(
     *,
     version: str = "",
     scopes: Scopes | None = None,
+    installing: bool = False,
 ) -> Components:
-    """Make the text of a components file fit."""
+    """Make the text of a components file fit; for ``installing``, refuse now what no server would take later."""
     from mooring.clusterctl import variables, yamls
 
     known = variables.inspect(text)
     if not options.skip_template:
         text = variables.process(text, configuration.variable)
     objects = yamls.documents(text)
-    check_heads(objects)
+    if installing:
+        check_heads(objects)
     overrides = configuration.images()
+
+    def replaced(image: str) -> str:
+        raw = options.skip_template and "${" in image  # what it will be, only its variables tell
+        return image if raw else overrides.replaced(provider.label, image)
+
     old = bool(options.compat)
-    objects = with_images(objects, lambda image: overrides.replaced(provider.label, image), old=old)
+    objects = with_images(objects, replaced, old=old)
     version = version or options.version
     made = Components(provider, version, options.target_namespace, objects, known, images_of(objects))
     scopes = (scopes or Scopes()).with_definitions_of(objects)

@@ -204,9 +204,7 @@ async def provider_components(
     text: str, type_: ProviderType, options: Options, configuration: Configuration
 ) -> Components:
     """The components of ``name[:version]``, if we can work with its contract."""
-    from dataclasses import replace
-
-    from mooring.clusterctl.components import components_of
+    from mooring.clusterctl.components import assemble
     from mooring.clusterctl.metadata import accepted_contract
     from mooring.clusterctl.repository import open_repository
 
@@ -216,4 +214,5 @@ async def provider_components(
     version = version or repository.default_version
     if options.compat != OLD_CONTRACT:  # in those days it was not looked at here
         accepted_contract(await repository.metadata(version), version, label=provider.label)
-    return await components_of(configuration, provider, replace(options, version=version), repository=repository)
+    file = await repository.components(version)
+    return assemble(file, configuration, provider, options, version=version)

@@ -2,7 +2,7 @@
 
 The grammar is the one of the registries' own library. Upstream refuses every image that does not name its registry and
 repository in full (``nginx:1`` rather than ``docker.io/library/nginx:1``); here such an image passes untouched as long
-as no override is meant for it.
+as no override is meant for it. What is no reference at all is refused in any case.
 """
 
 from __future__ import annotations
@@ -23,10 +23,16 @@ _REFERENCE: Final = re.compile(
     r"(?:@(?P<digest>(?:sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128})))?"
 )
 _LONGEST_PATH: Final = 255
+_HUB, _HUB_OF_OLD, _OFFICIAL = "docker.io", "index.docker.io", "library/"
+_IDENTIFIER: Final = re.compile(r"[a-f0-9]{64}")  # of an image, which no registry knows by it
 
 
 class BadImage(ClusterctlError):
     """A reference that cannot be taken apart."""
+
+
+class NotInFull(BadImage):
+    """A reference that leaves out its registry or repository."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +46,15 @@ class Image:
 
     @classmethod
     def parse(cls, text: str) -> Image:
-        match = _REFERENCE.fullmatch(text)
-        if match is None or len(match["path"]) > _LONGEST_PATH or not _is_canonical(match["host"], match["path"]):
+        full = _in_full(text)
+        match = _REFERENCE.fullmatch(full)
+        if match is None or len(match["path"]) > _LONGEST_PATH or _IDENTIFIER.fullmatch(text):
             raise BadImage(
-                f"cannot read the image {text!r}: write it in full, as registry/repository/name[:tag][@digest] in "
-                f"lower case, for example docker.io/library/nginx:1.29"
+                f"cannot read the image {text!r}: write it as registry/repository/name[:tag][@digest] in lower case, "
+                f"for example docker.io/library/nginx:1.29"
             )
+        if full != text:
+            raise NotInFull(f"the image {text!r} does not name its registry and repository in full: write {full}")
         repository, _, name = f"{match['host']}/{match['path']}".rpartition("/")
         return cls(repository, name, match["tag"] or "", match["digest"] or "")
 
@@ -55,13 +64,14 @@ class Image:
         return f"{self.repository}/{self.name}{tag}{digest}"
 
 
-def _is_canonical(host: str, path: str) -> bool:
-    """Whether nothing would be filled in: the host is surely one, and Docker Hub's own images say ``library``."""
-    if host == "index.docker.io":
-        return False
-    if host == "docker.io":
-        return "/" in path
-    return host == "localhost" or "." in host or ":" in host or host != host.lower()
+def _in_full(text: str) -> str:
+    """The reference with what is left out where an image is on Docker Hub: the registry, and ``library``."""
+    first, slash, rest = text.partition("/")
+    if not slash or not (first in ("localhost", _HUB_OF_OLD) or re.search("[.:A-Z]", first)):
+        first, rest = _HUB, text
+    if first in (_HUB, _HUB_OF_OLD):
+        first, rest = _HUB, rest if "/" in rest else f"{_OFFICIAL}{rest}"
+    return f"{first}/{rest}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +106,7 @@ class ImageOverrides:
         general = Override().under(self._of("all")).under(self._of(component))
         try:
             parsed = Image.parse(image)
-        except BadImage:
+        except NotInFull:
             if general == Override() and self._of(f"{component}/{_last_name(image)}") == Override():
                 return image
             raise

@@ -99,7 +99,7 @@ def _client_settings(obj: Object) -> list[Any]:
 def _rename_hosts(obj: Object, before: str, namespace: str) -> None:
     """``service.old.svc`` becomes ``service.new.svc`` in the names that a Certificate is for."""
     spec = obj.get("spec")
-    if spec is None and "spec" not in obj:
+    if spec is None:
         return
     if not isinstance(spec, dict):
         raise ClusterctlError(f"{described(obj)}: its spec must be a mapping")

@@ -49,11 +49,11 @@ def namespace_of(obj: Object) -> str:
 
 
 def texts_at(obj: Object, field: str) -> dict[str, str]:
-    """The labels or annotations: a copy, empty as soon as one of them is not text."""
+    """The labels or annotations: a copy, empty as soon as one of them is neither text nor null, which is no text."""
     found = at(obj, "metadata", field)
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+    if not isinstance(found, dict) or not all(isinstance(value, str | None) for value in found.values()):
         return {}
-    return dict(found)
+    return {key: value or "" for key, value in found.items()}
 
 
 def set_metadata(obj: Object, field: str, value: Any) -> None:

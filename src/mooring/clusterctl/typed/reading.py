@@ -6,6 +6,7 @@ import base64
 import binascii
 from collections.abc import Callable
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from mooring.clusterctl.errors import ClusterctlError
@@ -34,6 +35,13 @@ _KINDS: Final = {
         for version in ("v1", "v1beta1")
     },
 }
+# In the days of v1alpha3 these were read, too, and written as what has become of them.
+_FORMERLY: Final = {
+    **{(f"apps/{version}", "Deployment"): "apps/v1" for version in ("v1beta1", "v1beta2")},
+    ("apps/v1beta2", "DaemonSet"): "apps/v1",
+    **{("extensions/v1beta1", kind): "apps/v1" for kind in ("Deployment", "DaemonSet")},
+    **{("rbac.authorization.k8s.io/v1beta1", kind): _RBAC for kind in ("ClusterRoleBinding", "RoleBinding")},
+}
 
 
 class _Mismatch(Exception):
@@ -47,6 +55,8 @@ class _Mismatch(Exception):
 def as_typed(obj: Object, *, old: bool = False) -> Object:
     """The object as its type has it; ``old``: as in the days of v1alpha3, when a creation time was always written."""
     api_version, kind = text_at(obj, "apiVersion"), kind_of(obj)
+    if old and (api_version, kind) in _FORMERLY:
+        return as_typed({**obj, "apiVersion": _FORMERLY[api_version, kind]}, old=True)
     structure = _KINDS.get((api_version, kind))
     if structure is None:
         known = ", ".join(sorted(version for version, name in _KINDS if name == kind))
@@ -58,6 +68,8 @@ def as_typed(obj: Object, *, old: bool = False) -> Object:
     except _Mismatch as error:
         path = "".join(reversed(error.path)).removeprefix(".")
         raise ClusterctlError(f"{described(obj)}: {path}: {error}") from None
+    except RecursionError:
+        raise ClusterctlError(f"{described(obj)}: mappings and lists are nested in one another too deeply") from None
     return made
 
 
@@ -86,18 +98,19 @@ class _Typing:
             raise _Mismatch(f"must be a mapping, not {_what(value)}")
         made: dict[str, Any] = {}
         for field in fields_of(structure):
-            found = self._below(f".{field.name}", (value or {}).get(field.name), field.type)
-            if not self._is_left_out(field, found):
+            given = (value or {}).get(field.name)
+            found = self._below(f".{field.name}", given, field.type)
+            if not self._is_left_out(field, given, found):
                 made[field.name] = found
         return made
 
-    def _is_left_out(self, field: Field, value: Any) -> bool:
+    def _is_left_out(self, field: Field, given: Any, value: Any) -> bool:
         if field.if_empty == "!" and value is None:
             return not self._old
         if field.type in ("time", "quantity", "int-or-text") or is_structure(field.type):
             return False  # a structure is never empty
         if field.type.startswith("*"):
-            return field.omit_empty and value is None
+            return field.omit_empty and given is None
         return field.omit_empty and (value is None or value in ("", 0, False) or value in ([], {}))
 
     def _list(self, value: Any, inner: str) -> list[Any] | None:
@@ -122,17 +135,15 @@ class _Typing:
             raise
 
     def _either(self, value: Any, first: str, structure: str) -> Any:
-        """A schema, or what may stand in its place."""
+        """A schema, or what may stand in its place; what is neither it nor a list counts for nothing."""
         if isinstance(value, dict):
             return self._structure(value, structure)
-        match first:
-            case "bool" if isinstance(value, bool):
-                return value
-            case "list" if isinstance(value, list):
-                return self._list(value, structure) or None
-            case "texts" if isinstance(value, list):
-                return self._list(value, "text") or None
-        raise _Mismatch(f"must be a schema or a {'bool' if first == 'bool' else 'list'}, not {_what(value)}")
+        if first == "bool":
+            if not isinstance(value, bool):
+                raise _Mismatch(f"must be a schema, true or false, not {_what(value)}")
+            return value
+        inner = structure if first == "list" else "text"
+        return (self._list(value, inner) or None) if isinstance(value, list) else None
 
 
 def _text(value: Any) -> str:
@@ -154,7 +165,7 @@ def _int(value: Any) -> int:
         return 0
     if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
         raise _Mismatch(f"must be a whole number, not {_what(value)}")
-    return int(value)
+    return int(float(value))  # by way of a float, as all numbers of YAML go: large ones are rounded
 
 
 def _float(value: Any) -> float:
@@ -197,9 +208,14 @@ def _quantity(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise _Mismatch(f"must be an amount, not {_what(value)}")
     try:
-        return canonical(value.strip() if isinstance(value, str) else repr(value))
+        return canonical(value.strip() if isinstance(value, str) else _json_number(value))
     except BadQuantity as error:
         raise _Mismatch(str(error)) from None
+
+
+def _json_number(value: float) -> str:
+    """A number as JSON has it: with an exponent only where there would be too many zeros."""
+    return repr(value) if value and not 1e-6 <= abs(value) < 1e21 else f"{Decimal(repr(value)):f}"
 
 
 def _what(value: Any) -> str:
