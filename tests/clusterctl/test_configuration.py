@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from hosts import PlainSite, Reply, StandIn
+from releases import infrastructure, write_config, write_repository
 from repository_kit import metadata
 
 INFRASTRUCTURE = "InfrastructureProvider"
@@ -428,3 +429,66 @@ def test_the_overrides_of_today_hide_those_of_old(judge, ours, tmp_path):
         for one in (judge, ours):
             os.makedirs(one.home / "config" / "cluster-api" / "overrides", exist_ok=True)
     assert names == ["old", "repository"]
+
+
+# Images, and names on the command line
+
+
+IMAGES = {
+    "nothing": None,
+    "all": {"all": {"repository": "mirror.example.com/x/"}},
+    "a component": {"all": {"tag": "v7"}, "infrastructure-shipyard": {"repository": "mirror.example.com/y"}},
+    "one image": {"infrastructure-shipyard/manager": {"name": "other", "tag": "v8"}, "all": {"tag": "v7"}},
+    "one image of another": {
+        "bootstrap-shipyard/manager": {"tag": "v8"},
+        "infrastructure-shipyard/other": {"tag": "v9"},
+    },
+    "letters in capitals": {"ALL": {"Repository": "mirror.example.com", "TAG": "v7"}},
+    "a number": {"all": {"tag": 1.10}},
+    "a boolean": {"all": {"tag": True}},
+    "a date": {"all": {"tag": yaml.safe_load("2024-01-02")}},
+    "a list": [{"all": {"tag": "v7"}}, {"infrastructure-shipyard": {"name": "other"}}],
+    "an empty list": [],
+    "a list of text": ["all"],
+    "text": "all",
+    "empty text": "",
+    "nothing for all": {"all": None},
+    "text for all": {"all": "v7"},
+    "a list for all": {"all": [{"tag": "v7"}]},
+    "a list for a tag": {"all": {"tag": ["v7"]}},
+    "more keys": {"all": {"tag": "v7", "colour": "blue"}},
+}
+
+
+def test_images_are_overridden_as_the_judge_does(judge, ours, tmp_path):
+    made = infrastructure("v1.0.0")
+    write_repository(tmp_path, [made])
+    differences, seen = [], set()
+    for about, images in IMAGES.items():
+        file = write_config(tmp_path / "clusterctl.yaml", tmp_path, [made], images=images)
+        words = ("generate", "provider", "--infrastructure", "shipyard")
+        theirs, mine = (one(*words, config=file) for one in (judge, ours))
+        if (theirs.code, theirs.documents) != (mine.code, mine.documents):
+            differences.append(f"{about}: {theirs.code} {theirs.err} … {mine.code} {mine.err}")
+        if mine.code:
+            assert_one_sentence(mine.err)
+        seen |= set(re.findall(r"image: (.*)", mine.out))
+    assert differences == []
+    assert len(seen) > 5
+
+
+def test_names_of_providers_are_read_as_the_judge_reads_them(judge, ours, tmp_path):
+    made = infrastructure("v1.0.0")
+    write_repository(tmp_path, [made])
+    file = write_config(tmp_path / "clusterctl.yaml", tmp_path, [made])
+    codes = set()
+    for name in (
+        *("shipyard", "shipyard:v1.0.0", "Shipyard:v1.0.0", "SHIPYARD", "shipyard:V1.0.0", "shipyard: v1.0.0"),
+        *("", ":", "shipyard:", ":v1.0.0", "shipyard:v1.0.0:", "a:b:c", "ship yard", "ship.yard", "-shipyard"),
+        *("shipyard ", "schiffswerft-ä", "a" * 64, "nobody", "aws,shipyard", "shipyard@v1.0.0"),
+    ):
+        words = ("generate", "provider", "--describe", f"--infrastructure={name}")
+        theirs, mine = (one(*words, config=file) for one in (judge, ours))
+        assert (name, mine.code, mine.out) == (name, theirs.code, theirs.out), theirs.err + mine.err
+        codes.add(mine.code)
+    assert codes == {0, 1}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from releases import bootstrap, control_plane, core, definition, write_config, w
 from mooring.clusterctl.inventory_definition import inventory_definition
 from mooring.kube import untyped
 from mooring.kube.definitions import install
+from mooring.kube.errors import AlreadyExists
 
 NAMESPACES = untyped(plural="namespaces", kind="Namespace", namespaced=False)
 SECRETS = untyped(plural="secrets", kind="Secret")
@@ -51,50 +54,57 @@ CERT_MANAGER = {
 
 
 @pytest.fixture
-async def one(management):
-    made = await management()
-    for resource, body in (
-        (NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ships"}}),
-        (SECRETS, secret("harbour-kubeconfig", {"value": KUBECONFIG})),
-        (SECRETS, secret("harbour-kubeconfig", {"value": "of ships"}, "ships")),
-        (SECRETS, secret("empty-kubeconfig", {"value": ""})),
-        (SECRETS, secret("blank-kubeconfig", {"other": "x"})),
+async def place(twins, tmp_path):
+    """A management cluster with kubeconfigs of workload clusters, and a kubeconfig with two contexts for it."""
+    made = twins.mine
+    for namespace, name, values in (
+        ("docks", "harbour", {"value": KUBECONFIG}),
+        ("ships", "harbour", {"value": "of ships"}),
+        ("docks", "empty", {"value": ""}),
+        ("docks", "blank", {"other": "x"}),
     ):
-        await made.client.create(resource, body, namespace=body["metadata"].get("namespace"))
+        with contextlib.suppress(AlreadyExists):
+            await made.client.create(NAMESPACES, {"metadata": {"name": namespace}})
+        await made.client.create(SECRETS, secret(f"{name}-kubeconfig", values), namespace=namespace)
     await install(made.client, [inventory_definition()])  # without it, the judge asks for it for a long time
     document = yaml.safe_load(made.kubeconfig.read_text())
-    other = {"name": "other", "context": {**document["contexts"][0]["context"], "namespace": "ships"}}
-    made.kubeconfig.write_text(yaml.safe_dump({**document, "contexts": [*document["contexts"], other]}))
-    return made
+    [usual] = document["contexts"]
+    document["contexts"] = [
+        {"name": name, "context": {**usual["context"], "namespace": namespace}}
+        for name, namespace in ((usual["name"], "docks"), ("other", "ships"))
+    ]
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(yaml.safe_dump(document))
+    return replace(made, kubeconfig=kubeconfig)
 
 
-def secret(name, values, namespace="default"):
+def secret(name, values):
     data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": namespace}, "data": data}
+    return {"metadata": {"name": name}, "data": data}
 
 
-async def test_both_get_the_same_from_one_cluster(one, judge, ours, tmp_path):
-    await cert_manager_is_configured(one, judge, ours, tmp_path)
-    refused = await both(one, judge, ours, "get", "kubeconfig", "harbour")
+async def test_both_get_the_same_from_one_cluster(place, judge, ours, tmp_path):
+    await cert_manager_is_configured(place, judge, ours, tmp_path)
+    refused = await both(place, judge, ours, "get", "kubeconfig", "harbour")
     assert refused.code == 1
     assert "run init first" in refused.err
-    await install(one.client, [definition("cluster.x-k8s.io", "Cluster")])
+    await install(place.client, [definition("cluster.x-k8s.io", "Cluster")])
     for words, expected in ASKED:
-        mine = await both(one, judge, ours, "get", "kubeconfig", *words)
+        mine = await both(place, judge, ours, "get", "kubeconfig", *words)
         assert mine.out == ("" if expected is None else f"{expected}\n"), words
         assert (mine.code == 0) == (expected is not None), words
 
 
-async def both(one, judge, ours, *words, **given):
+async def both(place, judge, ours, *words, **given):
     """Ours, after it was found to be as theirs."""
-    named = words if "--kubeconfig" in words else (*words, "--kubeconfig", str(one.kubeconfig))
+    named = words if "--kubeconfig" in words else (*words, "--kubeconfig", str(place.kubeconfig))
     theirs, mine = [await runner.beside(*named, **given) for runner in (judge, ours)]
     assert (mine.code, mine.out) == (theirs.code, theirs.out), f"{words}: {theirs.err}{mine.err}"
     assert mine.code == 0 or (mine.err.startswith("Error: ") and "Traceback" not in mine.err)
     return mine
 
 
-async def cert_manager_is_configured(one, judge, ours, tmp_path):
+async def cert_manager_is_configured(place, judge, ours, tmp_path):
     """As far as a list of images tells: which file is read, or that nothing is."""
     made = [core(), bootstrap(), control_plane()]
     write_repository(tmp_path / "repository", made)
@@ -111,7 +121,7 @@ async def cert_manager_is_configured(one, judge, ours, tmp_path):
     for about, settings in CERT_MANAGER.items():
         file = write_config(tmp_path / "clusterctl.yaml", tmp_path / "repository", made, **{"Cert-Manager": settings})
         file.write_text(file.read_text().replace("@", releases))
-        mine = await both(one, judge, ours, "init", "list-images", config=file, BASE=releases)
+        mine = await both(place, judge, ours, "init", "list-images", config=file, BASE=releases)
         seen.add((about, mine.code, "controller:v1.20.0" in mine.out))
     assert ("another version", 0, True) in seen
     assert ("a folder", 0, False) in seen
