@@ -6,12 +6,14 @@ infrastructure provider is made up: it is called Harbor. Objects are plain dicts
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mooring.kube import Client, Object
 from mooring.kube.definitions import install
+from mooring.kube.errors import NotFound, UnknownKind
 
 CORE = "cluster.x-k8s.io"
 ADDONS = "addons.cluster.x-k8s.io"
@@ -106,8 +108,22 @@ def definitions() -> list[Object]:
 
 
 async def install_definitions(client: Client, *more: Object) -> None:
-    """All of them, and these; served when this returns."""
-    await install(client, [*definitions(), *more])
+    """All of them, and these; served when this returns, and known to discovery, which is a moment later."""
+    made = [*definitions(), *more]
+    await install(client, made)
+    async with asyncio.timeout(120):
+        for one in made:
+            while not await _is_known(client, one["spec"]):
+                await asyncio.sleep(0.05)
+
+
+async def _is_known(client: Client, spec: Object) -> bool:
+    try:
+        for version in spec["versions"]:
+            await client.resource(f"{spec['group']}/{version['name']}", spec["names"]["kind"])
+    except (NotFound, UnknownKind):
+        return False
+    return True
 
 
 def an_object(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from clusters import (
     conditions,
     definition,
     harbor_cluster,
+    harbor_cluster_identity,
     harbor_machine,
     harbor_machine_pool,
     harbor_machine_template,
@@ -45,7 +47,13 @@ OLD_CONTROL_PLANE = definition(
     CONTROL_PLANE, "OldControlPlane", versions=("v1beta1", "v1alpha4"), contracts={"v1beta1": "v1alpha4_v1beta1"}
 )
 SILENT_MACHINE = definition("infrastructure.cluster.x-k8s.io", "SilentMachine", contracts={})
-MORE_DEFINITIONS = (OLD_CONTROL_PLANE, SILENT_MACHINE)
+BOTH_MACHINE = definition(
+    "infrastructure.cluster.x-k8s.io",
+    "BothMachine",
+    versions=("v1beta2", "v1alpha1", "v1"),
+    contracts={"v1beta1": "v1alpha1", "v1beta2": "v1beta2_v1"},
+)
+MORE_DEFINITIONS = (OLD_CONTROL_PLANE, SILENT_MACHINE, BOTH_MACHINE)
 
 Story = Callable[[Client, str], Awaitable[None]]
 STORIES: dict[str, Story] = {}
@@ -301,7 +309,7 @@ async def fleet(client: Client, namespace: str) -> None:
         ),
     )
     await put(client, cluster("fleet", namespace, control_plane=control_plane))
-    # No two groups below one parent are of the same size: in which order clusterctl tells those, is chance.
+    # No two groups below one parent are of the same size (DEVIATION describe-equal-groups).
     states = [("True", "True")] * 3 + [("False", "True")] * 2 + [("False", "False")]
     # "fleet" is the name of the control plane, too.
     for name in ("fleet", "fleet-b"):
@@ -356,6 +364,9 @@ async def yawl(client: Client, namespace: str) -> None:
         "untimely": [{"type": "Ready", "status": "False", "reason": "Never"}],
         "nameless": [condition("Ready", "False"), {"status": "False"}],
         "twice": [condition("Ready", "Unknown", "First"), condition("Ready", "False", "Second")],
+        "severe": [old_condition("Ready", "False", "Error", "OfSevere")],  # an echo today, and none in v1beta1
+        "belated": [condition("Ready", "False", "Late", since="yesterday")],
+        "precise": [condition("Ready", "False", "Then", since="2001-02-03T04:05:06.123456789+02:00")],
     }.items():
         foreign = await put(client, harbor_machine(f"yawl-{name}", namespace, status={"conditions": listed}))
         status = conditions(
@@ -408,6 +419,19 @@ async def both(client: Client, namespace: str) -> None:
     await put(client, machine("elsewhere", namespace, cluster="another"))
 
 
+@story("ferry")
+async def ferry(client: Client, namespace: str) -> None:
+    """Infrastructure in no namespace, a kind of several versions, and a binding of no set at all."""
+    identity = await put(client, harbor_cluster_identity("ferry", status=conditions(condition("Ready", "False"))))
+    await put(client, cluster("ferry", namespace, infrastructure=identity))
+    both = "infrastructure.cluster.x-k8s.io/v1beta2"
+    for name in ("ferry-1", "ferry-2"):
+        status = conditions(condition("Ready", "Unknown"))
+        boat = await put(client, an_object(both, "BothMachine", name, namespace, status=status))
+        await put(client, machine(name, namespace, cluster="ferry", infrastructure=boat))
+    await put(client, resource_set_binding("ferry", namespace, sets=[]))
+
+
 @story("driftwood")
 async def driftwood(client: Client, namespace: str) -> None:
     """Machines of a control plane that the cluster does not name."""
@@ -417,5 +441,4 @@ async def driftwood(client: Client, namespace: str) -> None:
 
 
 async def tell_all(client: Client, namespace: str) -> None:
-    for make in STORIES.values():
-        await make(client, namespace)
+    await asyncio.gather(*(make(client, namespace) for make in STORIES.values()))

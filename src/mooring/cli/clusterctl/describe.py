@@ -35,6 +35,9 @@ def _checked(given: Given) -> None:
         )
     if given["output"] not in FORMS:
         raise UsageError(f"invalid argument {given['output']!r} for --output: write one of {', '.join(FORMS)}")
+    from mooring.clusterctl.config import read_configuration
+
+    read_configuration(given["config"], given.environ)  # nothing in it matters here, but a wrong name is told
 
 
 async def _once(given: Given) -> int:
@@ -116,7 +119,7 @@ def _told(given: Given, tree: Tree) -> str:
         colours = given["color"] and not given.environ.get("NO_COLOR")
     else:
         colours = wants_colour(given.environ, terminal=given.out.isatty())
-    return as_text(tree, now=datetime.now(UTC), paint=Paint(colours), old=not given["v1beta2"])
+    return as_text(tree, now=datetime.now(UTC), paint=Paint(colours))
 
 
 CLUSTER: Final = Command(

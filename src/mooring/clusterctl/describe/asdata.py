@@ -35,7 +35,7 @@ def as_data(tree: Tree) -> dict[str, Any]:
 
 
 def _told(tree: Tree, node: Node) -> dict[str, Any]:
-    condition = condition_of(node)
+    condition = condition_of(node, old=tree.options.old)
     is_object = node.role not in (Role.GROUP, Role.VIRTUAL)
     told: dict[str, Any] = {
         "apiVersion": node.api_version if is_object else "",

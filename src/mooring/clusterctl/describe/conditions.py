@@ -6,9 +6,10 @@ Cluster API's own kinds have today's conditions in ``status.conditions`` and tho
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from mooring.kube import Object
@@ -21,6 +22,7 @@ REMEDIATION_ALLOWED: Final = "RemediationAllowed"
 NEGATIVE: Final = frozenset({"Paused", "Deleting", "RollingOut", "ScalingUp", "ScalingDown", "Updating", "Remediating"})
 _NO_REASON: Final = "NoReasonReported"
 _STATUSES: Final = frozenset({"True", "False", "Unknown"})
+_RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ def earlier(one: Condition, other: Condition | None) -> Condition:
 
 def core_conditions(thing: Object) -> tuple[Condition, ...]:
     """Of one of Cluster API's own kinds."""
-    return tuple(_read(one) for one in _list_at(thing, "status", "conditions") or ())
+    return tuple(replace(_read(one), severity="") for one in _list_at(thing, "status", "conditions") or ())
 
 
 def foreign_conditions(thing: Object) -> tuple[Condition, ...]:
@@ -70,18 +72,31 @@ def foreign_conditions(thing: Object) -> tuple[Condition, ...]:
     listed = _list_at(thing, "status", "v1beta2", "conditions")
     if listed is None:
         listed = _list_at(thing, "status", "conditions")
-    read = [_read(one) for one in listed or ()]
-    if any(not one.type or one.status not in _STATUSES for one in read):
+    if not all(map(_is_condition, listed or ())):
         return ()
+    # A provider that is still at v1beta1 has severities there; today they mean nothing.
+    read = (replace(_read(one), severity="") for one in listed or ())
     return tuple(one if one.reason else replace(one, reason=_NO_REASON) for one in read)
 
 
 def old_conditions(thing: Object, *, foreign: bool) -> tuple[Condition, ...]:
     """Those of v1beta1. A provider that never left v1beta1 has them in the first place."""
     listed = _list_at(thing, "status", "deprecated", "v1beta1", "conditions")
-    if listed is None and foreign:
-        listed = _list_at(thing, "status", "conditions")
+    if foreign and (listed is None or not all(map(_has_time, listed))):
+        listed = _list_at(thing, "status", "conditions") or []
+        if not all(map(_has_time, listed)):
+            return ()
     return tuple(_read(one) for one in listed or ())
+
+
+def _is_condition(one: Mapping[str, Any]) -> bool:
+    return bool(one.get("type")) and one.get("status") in _STATUSES and _has_time(one)
+
+
+def _has_time(one: Mapping[str, Any]) -> bool:
+    """Whether its time can be read; it need not have one."""
+    written = one.get("lastTransitionTime")
+    return not written or _time(written) is not None
 
 
 def _list_at(thing: Object, *path: str) -> list[Mapping[str, Any]] | None:
@@ -101,16 +116,18 @@ def _read(one: Mapping[str, Any]) -> Condition:
         text.get("reason", ""),
         text.get("message", ""),
         text.get("severity", ""),
-        _time(text.get("lastTransitionTime", "")),
+        _time(text.get("lastTransitionTime")),
     )
 
 
 _FIELDS: Final = ("type", "status", "reason", "message", "severity", "lastTransitionTime")
 
 
-def _time(text: str) -> datetime | None:
+def _time(written: object) -> datetime | None:
+    """As RFC 3339 has it; None for anything else."""
+    if not isinstance(written, str) or not _RFC3339.fullmatch(written):
+        return None
     try:
-        read = datetime.fromisoformat(text)
+        return datetime.fromisoformat(written)
     except ValueError:
         return None
-    return read if read.tzinfo is not None else read.replace(tzinfo=UTC)

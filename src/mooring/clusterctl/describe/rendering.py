@@ -39,15 +39,17 @@ _INNER, _LAST, _INDENT, _PIPE = "├─", "└─", "  ", "│ "
 _FILLER: Final = " " * 10
 _WIDEST: Final = 100  # bytes of a message in one line
 _SPACE: Final = re.compile(r"[\t\n\f\r ]+")
+# Python's strip takes a few control characters for spaces, too.
+_BLANKS: Final = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 Row = Sequence[str]
 
 
-def as_text(tree: Tree, *, now: datetime, paint: Paint = Paint(), old: bool = False) -> str:  # noqa: B008 - frozen
-    """The whole table; with ``old``, that of the conditions of v1beta1."""
-    drawing = _OldDrawing(tree, now, paint) if old else _Drawing(tree, now, paint)
-    rows = list(drawing.rows("", tree.root))
-    return laid_out(_OLD_HEADER, rows, gap=1) if old else laid_out(_HEADER, rows, gap=2)
+def as_text(tree: Tree, *, now: datetime, paint: Paint = Paint()) -> str:  # noqa: B008 - frozen
+    """The whole table, or the one that there was for the conditions of v1beta1."""
+    if tree.options.old:
+        return laid_out(_OLD_HEADER, list(_OldDrawing(tree, now, paint).rows("", tree.root)), gap=1)
+    return laid_out(_HEADER, list(_Drawing(tree, now, paint).rows("", tree.root)), gap=2)
 
 
 class _Drawing:
@@ -188,10 +190,10 @@ def wrapped(message: str) -> str:
 
 def _wrapped(paragraph: str) -> Iterator[str]:
     line = " " * (len(paragraph) - len(paragraph.lstrip(" ")))
-    indent = line + (_INDENT if paragraph.strip().startswith("* ") else "")
+    indent = line + (_INDENT if paragraph.strip(_BLANKS).startswith("* ") else "")
     for word in _SPACE.split(paragraph):
         if len(line.encode()) + len(word.encode()) < _WIDEST:
-            line += f" {word}" if line.strip() else word
+            line += f" {word}" if line.strip(_BLANKS) else word
         else:
             yield line
             line = indent + word

@@ -92,8 +92,10 @@ def _of_control_plane(node: Node) -> Numbers:
     return Numbers(current, desired, *(node.number("status", field) for field in fields))
 
 
-def condition_of(node: Node) -> Condition | None:
-    """The one condition that stands for the node."""
+def condition_of(node: Node, *, old: bool = False) -> Condition | None:
+    """The one condition that stands for the node; in the days of v1beta1 it was Ready for all."""
+    if old:
+        return node.ready
     match node.role:
         case Role.CLUSTER | Role.DEPLOYMENT:
             return node.available

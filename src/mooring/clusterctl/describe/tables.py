@@ -16,9 +16,18 @@ _NO_WIDTH: Final = frozenset({"Cc", "Mn", "Me", "Cf", "Zl", "Zp"})
 _WIDE: Final = (
     (0x2630, 0x2637),
     (0x268A, 0x268F),
+    (0x2FFC, 0x2FFF),
+    (0x31E4, 0x31EF),
     (0x4DC0, 0x4DFF),
+    (0xFA6E, 0xFAFF),
+    (0x16FF2, 0x16FF6),
+    (0x187F8, 0x187FF),
+    (0x18CFF, 0x18D1E),
+    (0x18D80, 0x18DF2),
     (0x1D300, 0x1D356),
     (0x1D360, 0x1D376),
+    (0x1F1E6, 0x1F1FF),  # letters that make flags
+    (0x1F6D8, 0x1F6DC),
     (0x1FA70, 0x1FAFF),
     (0x20000, 0x2FFFD),
     (0x30000, 0x3FFFD),
@@ -30,7 +39,7 @@ def laid_out(header: Sequence[str], rows: Sequence[Sequence[str]], *, gap: int) 
 
     With a gap of more than one, clusterctl ends the colours of a cell once more behind its spaces, and so do we.
     """
-    broken = [[cell.strip("\t").replace("\t", _TAB).split("\n") for cell in row] for row in rows]
+    broken = [[cell.replace("\t", _TAB).split("\n") for cell in row] for row in rows]
     widths = [
         max(width(title) + 1, *(width(line) + gap for row in broken for line in row[column]))
         for column, title in enumerate(header)

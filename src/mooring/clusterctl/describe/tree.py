@@ -44,7 +44,7 @@ class Tree:
     """Nodes by uid, and who is below whom. A node that two others name stands below both."""
 
     def __init__(self, root: Node, options: Options) -> None:
-        self._options = options
+        self.options = options
         self.root = replace(root, shown=shown_for(root.kind, root.name, options.conditions))
         self._nodes = {root.uid: self.root}
         self._below: dict[str, dict[str, None]] = {}
@@ -70,14 +70,14 @@ class Tree:
     ) -> bool:
         """Put a node below another; whether it has a line of its own then."""
         parent = self._nodes.get(parent.uid, parent)
-        if not may_echo and not self._options.echo and echoes(node, parent):
+        if not may_echo and not self.options.echo and echoes(node, parent):
             return False
         node = replace(
             node,
             part=part,
             z_order=z_order,
-            gathers=gathers and self._options.grouping,
-            shown=shown_for(node.kind, node.name, self._options.conditions),
+            gathers=gathers and self.options.grouping,
+            shown=shown_for(node.kind, node.name, self.options.conditions),
         )
         if parent.gathers and may_group and self._joins(parent, node):
             return False
@@ -86,7 +86,7 @@ class Tree:
 
     def _joins(self, parent: Node, node: Node) -> bool:
         """Whether there is one beside it that says the same; then both are a group now."""
-        old = self._options.old
+        old = self.options.old
         said = says(node, old=old)
         for other in self.below(parent):
             if takes(other, node) and says(other, old=old) == said:
