@@ -13,7 +13,7 @@ import typer.main
 from mooring.api.crds import KINDS, definition_of
 from mooring.api.kinds import Kind
 from mooring.cli import crds
-from mooring.cli.clusterctl.reference import clusterctl_page
+from mooring.cli.clusterctl.reference import clusterctl_page, lint_page
 from mooring.cli.main import app
 
 _HEAD = """# The command line
@@ -104,7 +104,7 @@ def _rules(schema: Any) -> Iterator[dict[str, Any]]:
 def main(arguments: list[str]) -> int:
     """Write all generated files of the project, or with ``--check`` tell which are not current."""
     check, root = "--check" in arguments, Path(arguments[-1])
-    texts = {"cli.md": page(), "api.md": api_page(), "clusterctl.md": clusterctl_page()}
+    texts = {"cli.md": page(), "api.md": api_page(), "clusterctl.md": clusterctl_page(), "clusterctl-lint.md": lint_page()}
     pages = {root / "docs/reference" / name: text for name, text in texts.items()}
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text() != text]
     stale += [root / "crds" / name for name in crds.stale(root / "crds")]

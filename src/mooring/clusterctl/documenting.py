@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from mooring.clusterctl.lint.contents import definitions_in
 from mooring.clusterctl.lint.linked import components_closed, templates_closed
-from mooring.clusterctl.lint.material import TEMPLATE, File, Release
+from mooring.clusterctl.lint.material import TEMPLATE, File, NothingToLookAt, Release
 from mooring.clusterctl.metadata import Metadata
 from mooring.clusterctl.objects import text_at, texts_at
 from mooring.clusterctl.providers import MOVE_HIERARCHY_LABEL, MOVE_LABEL, ProviderType
@@ -43,9 +43,7 @@ def _lines(release: Release) -> Iterator[str]:
     for file in (*release.templates, *release.cluster_classes):
         yield from _variables(f"Variables of {_plain(file.name)}", file)
     yield from _left_out(release)
-    yield from _listed(
-        "Links to what is elsewhere", [*components_closed(release), *templates_closed(release)], "There are none."
-    )
+    yield from _listed("Links to what is elsewhere", list(_links(release)), "There are none.")
 
 
 def _variables(title: str, file: File | None) -> Iterator[str]:
@@ -80,7 +78,7 @@ def _flavors(release: Release) -> Iterator[str]:
 
 def _left_out(release: Release) -> Iterator[str]:
     told = []
-    for one in definitions_in(release):
+    for one in definitions_in(release.objects_if_any):
         kind = text_at(one, "spec", "names", "kind")
         moved = texts_at(one, "labels").keys() & {MOVE_LABEL, MOVE_HIERARCHY_LABEL}
         if text_at(one, "spec", "scope") == "Cluster":
@@ -91,6 +89,14 @@ def _left_out(release: Release) -> Iterator[str]:
     yield from _listed("What `move` leaves out", told, "Every object of this provider is moved.")
     yield ""
     yield "TODO: the steps to move what is left out."
+
+
+def _links(release: Release) -> Iterator[str]:
+    try:
+        yield from components_closed(release)
+    except NothingToLookAt as nothing:
+        yield str(nothing)
+    yield from templates_closed(release)
 
 
 def _listed(title: str, lines: Sequence[str], otherwise: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from mooring.cli.clusterctl.common import CONTEXT, KUBECONFIG, management
+from mooring.cli.clusterctl.common import CONTEXT, KUBECONFIG, compat_of, management
 from mooring.cli.clusterctl.tree import Command, Flag, Form, Given, UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _lint(given: Given) -> int:
         raise UsageError(f"invalid argument {given['output']!r} for --output: write text or json")
     material = read_material(Path(given.arguments[0].removeprefix("file://")))
     live = _live(given, material) if given.changed & {"kubeconfig", "kubeconfig-context"} else None
-    verdicts = judged(material, only=given["rule"], live=live)
+    verdicts = judged(material, only=given["rule"], today=not compat_of(given), live=live)
     _show(given, verdicts)
     wanted = {Level.MUST, Level.SHOULD} if given["strict"] else {Level.MUST}
     return int(any(one.outcome is Outcome.FAIL and one.rule.level in wanted for one in verdicts))
@@ -87,6 +87,7 @@ COMMAND = Command(
     [
         Flag("kubeconfig", f"{KUBECONFIG.help} Also looks at live objects there."),
         CONTEXT,
+        Flag("compat", "Leave out what only today's clusterctl asks for: v1alpha3."),
         Flag("rule", "Only these rules, such as P16.", Form.LIST),
         Flag("list-rules", "Show all rules, and do nothing else.", Form.SWITCH),
         Flag("strict", "Fail for recommendations, too.", Form.SWITCH),

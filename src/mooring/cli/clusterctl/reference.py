@@ -1,4 +1,4 @@
-"""The generated page about ``mooring clusterctl``: every word, every flag, every rule of the linter."""
+"""The generated pages about ``mooring clusterctl``: every word and every flag; every rule of the linter."""
 
 from __future__ import annotations
 
@@ -8,26 +8,39 @@ from collections.abc import Iterator
 from mooring.cli.clusterctl.common import EVERYWHERE
 from mooring.cli.clusterctl.main import root
 from mooring.cli.clusterctl.tree import Command, Flag
-from mooring.clusterctl.lint import RULES
+from mooring.clusterctl.lint import RULES, Rule
 
 _HEAD = """# mooring clusterctl
 
 Written by `make generate` from the commands themselves. [How to use it](../how-to/clusterctl.md) tells what it is for,
-and how it differs from the other clusterctl.
+and [where it differs](clusterctl-deviations.md) from the other clusterctl. [The rules of `lint`](clusterctl-lint.md)
+have a page of their own.
 """
-_LINT = """## The rules of `lint`
+_LINT = """# The rules of `mooring clusterctl lint`
 
-Each is a sentence of the provider contract. *Today* says what today's clusterctl makes of it, where that differs.
-
-| rule | level | topic | what it asks | judged by | today |
-| --- | --- | --- | --- | --- | --- |"""
+Written by `make generate` from the table of rules itself. Each rule is a sentence of the provider contract, in any of
+its wordings: MUST stands for must, required and expected, SHOULD for should and recommended. A rule is answered with
+*pass*, with *fail* and what breaks it, or with *not checkable from files* and why. *Today* says what today's clusterctl
+makes of it, where that matters; the rules under that name are not in the contract of v1alpha3 at all, and
+`--compat v1alpha3` leaves them out.
+"""
+_HEADS = ("| rule | level | what it asks | judged by | today |", "| --- | --- | --- | --- | --- |")
 
 
 def clusterctl_page() -> str:
     """The whole page."""
     sections = [_section(words, command) for words, command in _commands((), root())]
     everywhere = ["## Flags of all commands", "", *_rows(EVERYWHERE), ""]
-    return "\n".join([_HEAD, *sections, *everywhere, _LINT, *_rules(), ""])
+    return "\n".join([_HEAD, *sections, *everywhere])
+
+
+def lint_page() -> str:
+    """The table of rules, topic by topic."""
+    topics: dict[str, list[Rule]] = {}
+    for rule in RULES.values():
+        topics.setdefault(rule.topic, []).append(rule)
+    tables = [["", f"## {topic}", "", *_HEADS, *map(_rule, rules)] for topic, rules in topics.items()]
+    return "\n".join([_LINT.rstrip(), *(line for table in tables for line in table), ""])
 
 
 def _commands(words: tuple[str, ...], command: Command) -> Iterator[tuple[tuple[str, ...], Command]]:
@@ -57,13 +70,10 @@ def _rows(flags: tuple[Flag, ...] | list[Flag]) -> list[str]:
     return ["| flag | kind | meaning |", "| --- | --- | --- |", *rows]
 
 
-def _rules() -> list[str]:
-    rows = []
-    for rule in RULES.values():
-        judge = "live objects" if rule.live else "nobody who has only files" if rule.unknown else "files"
-        told = f"{rule.id} | {rule.level} | {rule.topic} | {_plain(rule.text)} | {judge} | {_plain(rule.today)}"
-        rows.append(f"| {told} |".replace("|  |", "| |"))
-    return rows
+def _rule(rule: Rule) -> str:
+    judge = "live objects" if rule.live else "nobody who has only files" if rule.unknown else "files"
+    told = f"{rule.id} | {rule.level} | {_plain(rule.text)} | {judge} | {_plain(rule.today)}"
+    return f"| {told} |".replace("|  |", "| |")
 
 
 def _plain(text: str) -> str:

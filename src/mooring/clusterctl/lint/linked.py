@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from mooring.clusterctl.lint.contents import WORKLOADS
-from mooring.clusterctl.lint.material import CLUSTER_CLASS, File, Release
+from mooring.clusterctl.lint.material import CLUSTER_CLASS, DEEPEST, File, Release
 from mooring.clusterctl.objects import at, described, kind_of, name_of, text_at, texts_at
 
 if TYPE_CHECKING:
@@ -16,11 +16,10 @@ Link = tuple[str, str]  # kind and name
 
 _EVERYWHERE: Final = frozenset({("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")})
 _ROLES: Final = frozenset({"cluster-admin", "admin", "edit", "view"})
-_DEEPEST: Final = 100  # levels; no object of Kubernetes is nearly as deep
 
 
 def components_closed(release: Release) -> Iterator[str]:
-    if release.components is not None:
+    if release.objects and release.components is not None:
         yield from _open_links(release.components, _component_links)
 
 
@@ -133,7 +132,7 @@ def _references(value: Any) -> Iterator[Link]:
     waiting: list[tuple[str, Any, int]] = [("", value, 0)]
     while waiting:
         field, one, depth = waiting.pop()
-        if depth > _DEEPEST:
+        if depth > DEEPEST:
             continue
         if isinstance(one, list):
             waiting += [(field, each, depth + 1) for each in one]

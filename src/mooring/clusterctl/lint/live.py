@@ -14,7 +14,8 @@ from mooring.clusterctl.objects import at, group_of, kind_of, name_of, namespace
 if TYPE_CHECKING:
     from mooring.kube import Client, Object
 
-_CLUSTER: Final = ("cluster.x-k8s.io", "Cluster")
+# Where chains may end. The contract asks for a Cluster; templates of a ClusterClass, which is younger, belong to that.
+_ENDS: Final = frozenset({("cluster.x-k8s.io", "Cluster"), ("cluster.x-k8s.io", "ClusterClass")})
 _CHAINS, _OWNERS = "P34", "P35"
 
 
@@ -39,7 +40,7 @@ async def look(client: Client, material: Material) -> Mapping[str, Sequence[str]
 def _kinds(material: Material) -> list[tuple[str, str]]:
     """The version in which objects are stored, and the kind, of each namespaced definition of the newest release."""
     made = []
-    for one in definitions_in(material.releases[-1]):
+    for one in definitions_in(material.releases[-1].objects_if_any):
         group, kind = text_at(one, "spec", "group"), text_at(one, "spec", "names", "kind")
         versions = [each for each in at(one, "spec", "versions") or [] if at(each, "storage") is True]
         if versions and text_at(one, "spec", "scope") == "Namespaced":
@@ -63,7 +64,6 @@ class _Chains:
     def __init__(self, client: Client, known: Iterable[Object]) -> None:
         self._client = client
         self._known: dict[str, Object | None] = {text_at(one, "metadata", "uid"): one for one in known}
-        self._linked: dict[str, bool] = {}
 
     async def broken(self, one: Object) -> str:
         """How far the best way goes; empty if one reaches a Cluster."""
@@ -73,7 +73,7 @@ class _Chains:
         furthest: tuple[str, ...] = ()
         while waiting:
             there, way = waiting.pop()
-            if (group_of(there), kind_of(there)) == _CLUSTER:
+            if (group_of(there), kind_of(there)) in _ENDS:
                 return ""
             references = [each for each in at(there, "metadata", "ownerReferences") or [] if isinstance(each, dict)]
             if not references and len(way) >= len(furthest):
@@ -100,11 +100,12 @@ class _Chains:
                 resource = await self._client.resource(version, kind)
                 where = namespace if resource.namespaced else None
                 found = await self._client.get(resource, name, namespace=where)
-                owner = {"apiVersion": version, "kind": kind, **found}
-                self._known[uid] = owner if text_at(found, "metadata", "uid") == uid else None
+                is_it = text_at(found, "metadata", "uid") == uid
+                self._known[uid] = {"apiVersion": version, "kind": kind, **found} if is_it else None
             except (InvalidName, NotFound, UnknownKind):
                 self._known[uid] = None
-        return self._known[uid]
+        owner = self._known[uid]
+        return owner if owner is not None and name_of(owner) == text_at(reference, "name") else None
 
 
 def _called(one: Object) -> str:

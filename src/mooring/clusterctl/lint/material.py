@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 COMPONENTS: Final = {type_: f"{type_.prefix or 'core-'}components.yaml" for type_ in ProviderType}
 TEMPLATE: Final = "cluster-template"
 CLUSTER_CLASS: Final = "clusterclass-"
+DEEPEST: Final = 100  # levels of an object; none of Kubernetes is nearly as deep
 _LARGEST: Final = 32 << 20  # bytes; no file of a release is nearly as large
 _VARIABLE: Final = "variable-"
 
@@ -30,6 +31,10 @@ _VARIABLE: Final = "variable-"
 def placeholder(name: str) -> str:
     """What stands for the value of a variable when nobody gives one: a name, so that one is known from another."""
     return f"{_VARIABLE}{name.lower().replace('_', '-')}"
+
+
+class NothingToLookAt(Exception):
+    """What a rule is about is not there, or cannot be read, so that nothing can be said about the rule."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,15 @@ class Release:
 
     @property
     def objects(self) -> list[Object]:
-        """Those of the components."""
+        """Those of the components; `NothingToLookAt` if there are none to be judged."""
+        if self.components is None:
+            raise NothingToLookAt("There is no components YAML (P03).")
+        if self.components.trouble:
+            raise NothingToLookAt("The components YAML cannot be read (P11).")
+        return self.components.objects
+
+    @property
+    def objects_if_any(self) -> list[Object]:
         return self.components.objects if self.components is not None else []
 
     @property
@@ -133,14 +146,16 @@ class Material:
 
 
 def read_material(folder: Path) -> Material:
-    """Read a provider's folder, ``…/<label>``, or that of one of its versions, ``…/<label>/<version>``."""
+    """Read a provider's folder, ``…/<label>``, that of one version, ``…/<label>/<version>``, or of a file in there."""
     folder = folder.expanduser().absolute()
+    if folder.is_file():
+        folder = folder.parent  # as configurations name the components
     if not folder.is_dir():
         raise ClusterctlError(f"{folder} is not a folder: name a provider's, such as …/infrastructure-aws")
     if Version.read(folder.name) is not None:
-        provider = _provider(folder.parent.name)
+        provider = provider_of(folder.parent.name)
         return Material(folder.parent, provider, (_release(folder, provider),) if provider is not None else ())
-    provider = _provider(folder.name)
+    provider = provider_of(folder.name)
     below = sorted(one for one in folder.iterdir() if one.is_dir())
     versions = [one for one in below if Version.read(one.name) is not None]
     versions.sort(key=lambda one: Version.parse(one.name))
@@ -149,7 +164,8 @@ def read_material(folder: Path) -> Material:
     return Material(folder, provider, releases, others)
 
 
-def _provider(label: str) -> Provider | None:
+def provider_of(label: str) -> Provider | None:
+    """The provider that a folder is called after."""
     for type_ in ProviderType:
         if type_.prefix and label.startswith(type_.prefix) and label != type_.prefix:
             return Provider(label.removeprefix(type_.prefix), type_, "")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mooring.clusterctl.errors import ClusterctlError
-from mooring.clusterctl.lint.material import COMPONENTS, Material, Release
+from mooring.clusterctl.lint.material import COMPONENTS, Material, NothingToLookAt, Release, provider_of
 from mooring.clusterctl.metadata import METADATA_FILE, Metadata
-from mooring.clusterctl.providers import COMPATIBLE_CONTRACTS, ProviderType
+from mooring.clusterctl.providers import ProviderType
 from mooring.clusterctl.semver import Version
 
 
@@ -18,9 +18,11 @@ def any_release(material: Material) -> Iterator[str]:
 
 def labelled_folder(material: Material) -> Iterator[str]:
     if material.provider is None:
+        below = [name for name in material.others if provider_of(name) is not None]
+        hint = f"; did you mean its {' or '.join(below[:3])}?" if below else ""
         yield (
             f"{material.folder.name!r} is not a label: it is cluster-api, or begins with "
-            f"{', '.join(one.prefix for one in ProviderType if one.prefix)}"
+            f"{', '.join(one.prefix for one in ProviderType if one.prefix)}{hint}"
         )
 
 
@@ -45,24 +47,28 @@ def has_templates(release: Release) -> Iterator[str]:
 
 
 def readable_metadata(release: Release) -> Iterator[str]:
+    if release.metadata is None:
+        raise NothingToLookAt(f"There is no {METADATA_FILE} (P02).")
     if isinstance(release.metadata, ClusterctlError):
         yield str(release.metadata)
 
 
-def own_series(release: Release) -> Iterator[str]:
+def readable(release: Release) -> Metadata:
+    """What metadata.yaml says; `NothingToLookAt` if it says nothing."""
     if not isinstance(release.metadata, Metadata):
-        return
+        raise NothingToLookAt(f"There is no {METADATA_FILE} that can be read (P02, P08).")
+    return release.metadata
+
+
+def own_series(release: Release) -> Iterator[str]:
+    metadata = readable(release)
     version = Version.parse(release.version)
-    contract = release.metadata.contract_of(version)
+    contract = metadata.contract_of(version)
     if contract is None:
         yield f"{METADATA_FILE} does not list the series {version.major}.{version.minor}"
-    elif not contract:
-        yield f"{METADATA_FILE} names no contract for the series {version.major}.{version.minor}"
-    elif contract not in COMPATIBLE_CONTRACTS:
-        yield (
-            f"the contract {contract} of the series {version.major}.{version.minor} is refused by today's clusterctl, "
-            f"which takes {' and '.join(sorted(COMPATIBLE_CONTRACTS))}"
-        )
+    for one in metadata.series:
+        if not one.contract:
+            yield f"{METADATA_FILE} names no contract for the series {one.major}.{one.minor}"
 
 
 def series_kept(material: Material) -> Iterator[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
-from mooring.clusterctl.lint.material import TEMPLATE, Release, placeholder
-from mooring.clusterctl.objects import described, kind_of, name_of, namespace_of
+from mooring.clusterctl.lint.material import DEEPEST, TEMPLATE, Release, placeholder
+from mooring.clusterctl.objects import at, described, kind_of, name_of, namespace_of, text_at
 from mooring.clusterctl.scopes import Scopes
 
 _NAME: Final = re.compile(r"cluster-template(?:-[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)?\.yaml")
@@ -53,13 +53,37 @@ def no_namespace(release: Release) -> Iterator[str]:
 
 def one_namespace(release: Release) -> Iterator[str]:
     for file in release.templates:
-        scopes = Scopes().with_definitions_of([*release.objects, *file.objects])
+        scopes = Scopes().with_definitions_of([*release.objects_if_any, *file.objects])
         found = {namespace_of(one) for one in file.objects if scopes.namespaced(one)} - {""}
         if len(found) > 1:
             yield f"{file.name} has objects in {len(found)} namespaces: {', '.join(sorted(map(_shown, found)))}"
         for one in file.objects:
             if namespace_of(one) and not scopes.namespaced(one):
                 yield f"{file.name}: {described(one)} has a namespace, and is of a kind that has none"
+
+
+def no_fixed_namespace(release: Release) -> Iterator[str]:
+    """References to objects with a namespace of their own: only that of the objects themselves is set."""
+    for file in release.templates:
+        for one in file.objects:
+            for place, namespace in _namespaces_in_references(at(one, "spec")):
+                if namespace != placeholder("NAMESPACE"):
+                    yield f"{file.name}: {described(one)}: spec.{place}.namespace is always {_shown(namespace)}"
+
+
+def _namespaces_in_references(value: Any) -> Iterator[tuple[str, str]]:
+    """Where references are that name a namespace, and which."""
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), value)]
+    while waiting:
+        path, one = waiting.pop()
+        if len(path) > DEEPEST:
+            continue
+        if isinstance(one, list):
+            waiting += [((*path, str(index)), each) for index, each in enumerate(one)]
+        elif isinstance(one, dict):
+            if text_at(one, "kind") and text_at(one, "name") and text_at(one, "namespace"):
+                yield ".".join(path), text_at(one, "namespace")
+            waiting += [((*path, str(name)), each) for name, each in one.items()]
 
 
 def common_variables(release: Release) -> Iterator[str]:
