@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from mooring.cli.clusterctl.tree import Command, Given, UsageError, check, parse
 
 INTERRUPTED: Final = 130
 NAME: Final = "mooring clusterctl"
+HELP_WORD: Final = "help"
 
 # The module of each word; only the one that is asked for is loaded.
 MODULES: Final = {
@@ -41,13 +43,17 @@ def root(words: Sequence[str] = tuple(MODULES)) -> Command:
     return Command(
         NAME,
         "clusterctl, with the same words and flags: providers, templates, and the life of clusters.",
-        words=[*loaded, Command("help", "Help for a command.", _help, arguments="[COMMAND]…", most=None)],
+        words=[*loaded, Command(HELP_WORD, "Help for a command.", _help, arguments="[COMMAND]…", most=None)],
     )
 
 
 def main(argv: Sequence[str]) -> int:
     """Run a command line; whatever goes wrong becomes one message and an exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="surrogateescape")  # what came in as bytes goes out as the same bytes
     try:
+        if argv and not argv[0].startswith("-") and argv[0] not in (*MODULES, HELP_WORD):
+            _let_a_plugin_do_it(argv)
         code = run(argv)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -102,6 +108,16 @@ def _carried_out(given: Given) -> int:
 def _first(argv: Sequence[str]) -> Sequence[str]:
     """The word of the first floor that is asked for; all of them if that is not clear at once."""
     return [argv[0]] if argv and argv[0] in MODULES else tuple(MODULES)
+
+
+def _let_a_plugin_do_it(argv: Sequence[str]) -> None:
+    from mooring.cli.clusterctl.plugins import become, plugin_of
+
+    if (found := plugin_of(argv)) is not None:
+        try:
+            become(*found)
+        except OSError as error:
+            sys.exit(f"Error: cannot run {found[0]}: {error.strerror}")
 
 
 def _help(given: Given) -> int:

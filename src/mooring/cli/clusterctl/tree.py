@@ -144,8 +144,8 @@ HELP: Final = Flag("help", "Show this, and do nothing else.", Form.SWITCH, "h")
 
 def parse(root: Command, argv: Sequence[str], everywhere: Sequence[Flag] = ()) -> Given:
     """Read a command line. Flags in ``everywhere`` may stand anywhere, in front of the first word, too."""
-    path, rest, flags = [root], list(argv), [*everywhere, *root.flags, HELP]
-    given = _Reading(flags)
+    path, rest = [root], list(argv)
+    given = _Reading([*everywhere, *root.flags, HELP])
     while path[-1].words:
         index = _next_word(rest, given)
         if index is None:
@@ -196,16 +196,16 @@ class _Reading:
                 self.values[one.name] = one.initial
 
     def takes_next(self, text: str) -> bool:
-        """Whether this flag has its value in the next word."""
+        """Whether this flag has its value in the next word. One that is not known yet, of a word to come, does."""
         if text.startswith("--"):
             name, equals, _ = text[2:].partition("=")
             flag = self._flags.get(name)
-            return not equals and flag is not None and flag.form is not Form.SWITCH
+            return not equals and (flag is None or flag.form is not Form.SWITCH)
         for place, letter in enumerate(text[1:], 1):
             flag = self._letters.get(letter)
-            if flag is None or text[place + 1 : place + 2] == "=":
+            if text[place + 1 : place + 2] == "=":
                 return False
-            if flag.form is not Form.SWITCH:
+            if flag is None or flag.form is not Form.SWITCH:
                 return place == len(text) - 1
         return False
 
