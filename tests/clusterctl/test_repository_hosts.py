@@ -243,6 +243,7 @@ async def test_a_file_that_is_not_what_its_index_says_is_refused(tmp_path):
         (index({"name": "../../etc"}), r"versions\[0\]\.name is '\.\./\.\./etc'"),
         (index({"name": "v1.0.0", "files": [COMPONENTS]}), r"versions\[0\]\.files must map"),
         (index({"name": "v1.0.0", "files": {COMPONENTS: "md5:1"}}), r"files\[components\.yaml\] is 'md5:1'"),
+        ("#" * (5 * 1024 * 1024), r"index\.yaml has 5242880 bytes: at most 4194304 are read"),
         (index(), "there is no release of infrastructure-shipyard that is tagged"),
     ],
 )
@@ -295,6 +296,15 @@ async def test_only_this_machine_is_spoken_to_without_https(tmp_path):
         url = f"{address}/mirror/{LABEL}/latest/{COMPONENTS}"
         with pytest.raises(ClusterctlError, match="by https only"):
             await open_repository(shipyard(url), configured(tmp_path))
+
+
+async def test_a_password_in_an_address_is_neither_sent_nor_shown(tmp_path):
+    for path in ("mirror/latest", "api/v4/projects/1/x", f"mirror/{LABEL}/latest/{COMPONENTS}", "%zz"):
+        with pytest.raises(ClusterctlError, match=r"//…@example\.com/") as caught:
+            await open_repository(shipyard(f"https://me:secret@example.com/{path}"), configured(tmp_path))
+        assert "secret" not in str(caught.value)
+    with pytest.raises(ClusterctlError, match=r"//…@github\.com/.* on GitHub it must be in the form"):
+        await open_repository(shipyard("https://me:secret@github.com/yard"), configured(tmp_path))
 
 
 async def test_a_host_that_is_not_there_is_told(tmp_path):

@@ -13,14 +13,15 @@ from typing import Final
 
 from mooring.clusterctl.errors import ClusterctlError
 
-_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
-_ESCAPE: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
-_BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_USER: Final = re.compile(r"[A-Za-z0-9._:~!$&'()*+,;=%@-]*")
+# Patterns are compiled when they are used first: most addresses are plain paths, and need few of them.
+_SCHEME: Final = r"([A-Za-z][A-Za-z0-9+.-]*):"
+_ESCAPE: Final = rb"%([0-9A-Fa-f]{2})"
+_BROKEN_ESCAPE: Final = r"%(?![0-9A-Fa-f]{2})"
+_USER: Final = r"[A-Za-z0-9._:~!$&'()*+,;=%@-]*"
+_PORT: Final = r"(?::[0-9]*)?"
 # What may be escaped in the name of a host is only what is not ASCII; and the percent sign, for the sake of zones.
-_HOST: Final = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:\]<>\"\x80-\U0010ffff-]|%25|%[89A-Fa-f][0-9A-Fa-f])*")
-_PORT: Final = re.compile(r"(?::[0-9]*)?")
+_ESCAPE_IN_HOST: Final = r"%25|%[89A-Fa-f][0-9A-Fa-f]"
+_NOT_IN_HOST: Final = frozenset(" #%/?@\\^`{|}")
 _LOOPBACK: Final = frozenset({"127.0.0.1", "[::1]", "localhost"})
 
 
@@ -48,14 +49,14 @@ class Address:
 def read_address(text: str) -> Address:
     """Take an address apart, or say what is wrong with it."""
     before, _, fragment = text.partition("#")
-    if _CONTROL.search(before):
-        raise _refusal(text, "it contains a control character")
+    if any(letter < " " or letter == "\x7f" for letter in before):
+        raise wrong_address(text, "it contains a control character")
     scheme, rest = "", before
-    if found := _SCHEME.match(before):
+    if found := re.match(_SCHEME, before):
         scheme, rest = found.group(1).lower(), before[found.end() :]
     rest = rest.partition("?")[0]
     if before.startswith(":") or (not scheme and ":" in rest.partition("/")[0]):
-        raise _refusal(text, "there is no scheme before the colon")
+        raise wrong_address(text, "there is no scheme before the colon")
     if scheme and not rest.startswith("/"):
         rest = ""  # such as file:relative/path: no path at all
     authority = ""
@@ -64,9 +65,9 @@ def read_address(text: str) -> Address:
         rest = slash + rest
     user, _, host = authority.rpartition("@")
     if problem := _wrong_user(user) or _wrong_host(host, scheme):
-        raise _refusal(text, problem)
-    if _BROKEN_ESCAPE.search(rest) or _BROKEN_ESCAPE.search(fragment):
-        raise _refusal(text, "a % must be followed by two hexadecimal digits")
+        raise wrong_address(text, problem)
+    if _has_broken_escapes(rest) or _has_broken_escapes(fragment):
+        raise wrong_address(text, "a % must be followed by two hexadecimal digits")
     return Address(text=text, scheme=scheme, user=user, host=host, raw_path=rest, path=_unescaped(rest))
 
 
@@ -76,12 +77,14 @@ def is_loopback(host: str) -> bool:
     return host in _LOOPBACK or (name in _LOOPBACK and port.isdecimal())
 
 
-def _refusal(text: str, problem: str) -> ClusterctlError:
-    return ClusterctlError(f"invalid provider url {text!r:.200}: {problem}")
+def wrong_address(text: str, problem: str) -> ClusterctlError:
+    """The error about an address; what is before an @ in it may be a password, and is not shown."""
+    shown = re.sub(r"//[^/?#]*@", "//…@", text, count=1)
+    return ClusterctlError(f"invalid provider url {shown[:200]!r}: {problem}")
 
 
 def _wrong_user(user: str) -> str:
-    if not _USER.fullmatch(user) or _BROKEN_ESCAPE.search(user):
+    if user and (not re.fullmatch(_USER, user) or _has_broken_escapes(user)):
         return "the name of the user, before the @, has characters that must be escaped"
     return ""
 
@@ -90,9 +93,10 @@ def _wrong_host(host: str, scheme: str) -> str:
     if "[" in host:
         return _wrong_literal(host)
     colon = host.find(":") if scheme in ("http", "https") else host.rfind(":")
-    if colon >= 0 and not _PORT.fullmatch(host, colon):
+    if colon >= 0 and not re.fullmatch(_PORT, host[colon:]):
         return f"{host[colon:]!r} behind the host is no port"
-    return "" if _HOST.fullmatch(host) else f"{host!r} is not the name of a host"
+    plain = re.sub(_ESCAPE_IN_HOST, "", host) if "%" in host else host
+    return "" if _NOT_IN_HOST.isdisjoint(plain) else f"{host!r} is not the name of a host"
 
 
 def _wrong_literal(host: str) -> str:
@@ -104,9 +108,15 @@ def _wrong_literal(host: str) -> str:
         ipaddress.IPv6Address(inside.replace("%25", "%", 1))
     except ValueError:
         bracket = ""
-    right = host.rfind("[") == 0 and bracket and "%" not in inside.partition("%25")[0] and _PORT.fullmatch(port)
+    right = host.rfind("[") == 0 and bracket and "%" not in inside.partition("%25")[0] and re.fullmatch(_PORT, port)
     return "" if right else f"{host!r} is not an IPv6 address in brackets"
 
 
+def _has_broken_escapes(text: str) -> bool:
+    return "%" in text and re.search(_BROKEN_ESCAPE, text) is not None
+
+
 def _unescaped(path: str) -> str:
-    return os.fsdecode(_ESCAPE.sub(lambda found: bytes([int(found.group(1), 16)]), os.fsencode(path)))
+    if "%" not in path:
+        return path
+    return os.fsdecode(re.sub(_ESCAPE, lambda found: bytes([int(found.group(1), 16)]), os.fsencode(path)))

@@ -14,7 +14,7 @@ import msgspec
 
 from mooring.clusterctl.errors import ClusterctlError, NotHere
 from mooring.clusterctl.providers import Provider
-from mooring.clusterctl.repository.addresses import Address
+from mooring.clusterctl.repository.addresses import Address, wrong_address
 from mooring.clusterctl.repository.goproxy import GoProxy
 from mooring.clusterctl.repository.http import Answer, Fetcher, Unreachable, quoted
 from mooring.clusterctl.repository.source import NoSuchRelease, checked_name, checked_version, listed
@@ -60,7 +60,7 @@ class GitHubSource:
     def __init__(self, provider: Provider, address: Address, server: GitHubServer, fetcher: Fetcher) -> None:
         steps = address.path.removeprefix("/").split("/")
         if len(steps) < 5 or steps[2] != "releases" or not all(steps):
-            raise ClusterctlError(f"invalid provider url {provider.url!r}: on GitHub it must be in the form {_FORM}")
+            raise wrong_address(provider.url, f"on GitHub it must be in the form {_FORM}")
         self.components_name = steps[-1]
         self.version_in_address = steps[3]
         self._module = f"{address.host}/{steps[0]}/{steps[1]}"

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from mooring.clusterctl.errors import ClusterctlError, NotHere
 from mooring.clusterctl.providers import Provider
-from mooring.clusterctl.repository.addresses import Address
+from mooring.clusterctl.repository.addresses import Address, wrong_address
 from mooring.clusterctl.repository.http import Answer, Fetcher, quoted
 from mooring.clusterctl.repository.local import LATEST
 from mooring.clusterctl.repository.source import checked_name, checked_version, listed
@@ -32,7 +32,7 @@ class GitLabSource:
         # The project is an id or an escaped path such as group%2Fproject, so escapes are left as they are.
         steps = address.raw_path.removeprefix("/").split("/")
         if len(steps) != 9 or steps[4:6] != ["packages", "generic"] or not all(steps):
-            raise ClusterctlError(f"invalid provider url {provider.url!r}: on GitLab it must be in the form {_FORM}")
+            raise wrong_address(provider.url, f"on GitLab it must be in the form {_FORM}")
         self.components_name = steps[8]
         self.version_in_address = steps[7]
         self._package = steps[6]

@@ -24,6 +24,7 @@ INDEX_FILE: Final = "index.yaml"
 INDEX_VERSION: Final = "clusterctl.mooring.dev/v1"
 INDEX_KIND: Final = "RepositoryIndex"
 
+_SIZE_LIMIT: Final = 4 * 1024 * 1024
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 
 Files = Mapping[str, str]  # file name -> digest, or nothing where none is given
@@ -78,6 +79,8 @@ class IndexedSource:
 
 def read_index(content: bytes, *, where: str) -> dict[str, Files | None]:
     """Versions, and their files where the index lists them. An index of another kind or version is refused."""
+    if len(content) > _SIZE_LIMIT:
+        raise ClusterctlError(f"{where} has {len(content)} bytes: at most {_SIZE_LIMIT} are read")
     try:
         document = yamls.load(content.decode())
     except UnicodeDecodeError:

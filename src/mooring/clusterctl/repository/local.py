@@ -7,9 +7,9 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from mooring.clusterctl.errors import ClusterctlError, NotHere
+from mooring.clusterctl.errors import NotHere
 from mooring.clusterctl.providers import Provider
-from mooring.clusterctl.repository.addresses import Address
+from mooring.clusterctl.repository.addresses import Address, wrong_address
 from mooring.clusterctl.repository.source import checked_name, checked_version, content_of, listed
 from mooring.clusterctl.semver import Version
 
@@ -30,22 +30,20 @@ def labelled_path(path: str, provider: Provider) -> LabelledPath:
     """Take such a path apart. Local folders, web servers and OCI layouts are addressed in the same form."""
     form = "{base}/{provider-label}/{version|latest}/{components.yaml}"
     if not path.startswith("/"):
-        raise ClusterctlError(f"invalid provider url {provider.url!r}: the path must be absolute, in the form {form}")
+        raise wrong_address(provider.url, f"the path must be absolute, in the form {form}")
     if "\0" in path:
-        raise ClusterctlError(f"invalid provider url {provider.url!r}: %00 cannot be part of a path")
+        raise wrong_address(provider.url, "%00 cannot be part of a path")
     steps = path.split("/")
     if len(steps) < 4 or steps[-1] in ("", ".", ".."):
-        raise ClusterctlError(f"invalid provider url {provider.url!r}: the path must be in the form {form}")
+        raise wrong_address(provider.url, f"the path must be in the form {form}")
     label, version, components = steps[-3:]
     if version != LATEST and Version.read(version) is None:
-        raise ClusterctlError(
-            f"invalid provider url {provider.url!r}: {version!r} must be a semantic version or {LATEST!r}, "
-            f"in the form {form}"
-        )
+        raise wrong_address(provider.url, f"{version!r} must be a semantic version or {LATEST!r}, in the form {form}")
     if label != provider.label:
-        raise ClusterctlError(
-            f"invalid provider url {provider.url!r}: the folder above the version is {label!r}, and must be "
-            f"{provider.label!r} for the {provider.type} {provider.name!r}, in the form {form}"
+        raise wrong_address(
+            provider.url,
+            f"the folder above the version is {label!r}, and must be "
+            f"{provider.label!r} for the {provider.type} {provider.name!r}, in the form {form}",
         )
     return LabelledPath(base="/".join(steps[:-3]) or "/", label=label, version=version, components=components)
 

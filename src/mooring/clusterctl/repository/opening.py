@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from mooring.clusterctl.errors import ClusterctlError
 from mooring.clusterctl.providers import Provider
-from mooring.clusterctl.repository.addresses import Address, read_address
+from mooring.clusterctl.repository.addresses import Address, read_address, wrong_address
 from mooring.clusterctl.repository.latest import default_version
 from mooring.clusterctl.repository.local import LATEST, LocalSource
 from mooring.clusterctl.repository.releases import ProviderRepository
@@ -57,10 +57,11 @@ def _source(provider: Provider, configuration: Configuration) -> Source:
     if address.is_web:
         return _web_source(provider, address, configuration)
     if address.scheme == "http":
-        raise ClusterctlError(f"invalid provider url {provider.url!r}: what is installed is fetched by https only")
-    raise ClusterctlError(
-        f"invalid provider url {provider.url!r}: there is no kind of repository for {address.scheme}: addresses; use a "
-        f"folder (file:), https: or {LAYOUT_SCHEME}:"
+        raise wrong_address(provider.url, "what is installed is fetched by https only")
+    raise wrong_address(
+        provider.url,
+        f"there is no kind of repository for {address.scheme}: addresses; use a "
+        f"folder (file:), https: or {LAYOUT_SCHEME}:",
     )
 
 
@@ -76,9 +77,7 @@ def _web_source(provider: Provider, address: Address, configuration: Configurati
     if address.raw_path.startswith(API_PREFIX):
         return GitLabSource(provider, address, configuration.gitlab_token, fetcher)
     if address.user:
-        raise ClusterctlError(
-            f"invalid provider url {address.server}/…: a name or password before the host is not sent; leave it out"
-        )
+        raise wrong_address(provider.url, "a name or password before the host is not sent; leave it out")
     return IndexedSource(provider, address, fetcher)
 
 
