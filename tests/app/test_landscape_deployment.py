@@ -77,6 +77,7 @@ def test_a_cluster_of_ones_own_is_adopted_entered_and_left_as_it_was(running, tm
     running.run("cluster", "delete", "brought", "--yes", "--wait")
     until(lambda: belongings() == before, "the cluster is as it was, also without the access request being deleted")
     until(lambda: "external" not in providers(), "the provider is gone")
+    running.kubectl("delete", "externalconfig", "mine", "--timeout=30s")  # nobody is left who could let go of it
     assert not (running.directory / "providers" / "external").exists()
     assert "external/run" not in {one["name"] for one in running.status()["components"]}
     left = running.kubectl("get", "clusterroles,clusterrolebindings", "-o", "name").out

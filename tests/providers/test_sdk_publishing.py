@@ -5,7 +5,16 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from provider_kit import CONFIG_FINALIZER, Works, WorkshopConfig, WorkshopProvider, condition, reason_of, workshop
+from provider_kit import (
+    CONFIG_FINALIZER,
+    FOREIGN,
+    Works,
+    WorkshopConfig,
+    WorkshopProvider,
+    condition,
+    reason_of,
+    workshop,
+)
 
 from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.kube import typed
@@ -41,7 +50,7 @@ async def test_a_configuration_is_published(world):
         assert [one.version for one in profile.spec.supported_versions] == ["1.33.3", "1.34.0"]
         assert [one.key for one in profile.spec.supported_traits] == ["fast"]
         assert profile.spec.max_clusters == 7
-        assert CONFIG_FINALIZER in config.metadata.finalizers
+        assert config.metadata.finalizers == ()  # nobody needs it yet
         assert condition(config).observed_generation == config.metadata.generation
 
         await world.patch(WorkshopConfig, "house", {"spec": {"versions": ["1.35.0"], "most": 0}})
@@ -54,7 +63,7 @@ async def test_a_configuration_is_published(world):
 
         await world.delete(WorkshopConfig, "house")
         await world.gone(WorkshopConfig, "house")
-        assert await profile_names(world) == set()
+        await until_profiles(world)
 
 
 async def test_variants_come_and_go(world):
@@ -73,6 +82,33 @@ async def test_variants_come_and_go(world):
         await world.delete(Cluster, cluster.metadata.name)
         await world.gone(Cluster, cluster.metadata.name)
         await until_profiles(world, f"{HOUSE}.tiny")  # … until its last cluster is gone
+
+
+async def test_a_profile_stays_for_a_cluster_that_came_after_the_last_look(world, proxy):
+    """The first look at its clusters finds none, as it does when one comes right behind it."""
+
+    def counts(request):
+        return request.verb == "list" and request.params.get("fieldSelector") == f"spec.profile={HOUSE}.large"
+
+    async with workshop(proxy.connection):
+        await world.config(variants=["small", "large"])
+        await until_profiles(world, f"{HOUSE}.small", f"{HOUSE}.large")
+        await world.cluster("mine", profile=f"{HOUSE}.large")
+        await world.ready("mine")
+        before = await world.get(ClusterProfile, f"{HOUSE}.large")
+        none = {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList", "metadata": {}, "items": []}
+        early = proxy.answer(200, body=none, matching=counts)
+        await world.patch(WorkshopConfig, "house", {"spec": {"variants": ["small"]}})
+
+        def is_another(profile):
+            return profile.metadata.uid != before.metadata.uid and profile.spec.max_clusters == 1
+
+        after = await world.becomes(ClusterProfile, f"{HOUSE}.large", is_another, "is there again, and full")
+        assert early.spent
+        assert after.metadata.annotations == before.metadata.annotations
+        await world.delete(Cluster, "mine")
+        await world.gone(Cluster, "mine")
+        await until_profiles(world, f"{HOUSE}.small")
 
 
 async def test_long_names_are_shortened_and_still_tell_the_variant(world):
@@ -97,11 +133,18 @@ async def test_a_name_that_is_no_label_is_refused(world):
         assert await profile_names(world) == set()
 
 
+def is_held(config):
+    return CONFIG_FINALIZER in config.metadata.finalizers
+
+
 async def test_a_used_configuration_outlives_its_clusters(world):
     async with workshop(world.connection):
         await world.config()
         await world.cluster()
         await world.ready()
+        assert is_held(await world.get(WorkshopConfig, "house"))
+        await world.patch(WorkshopConfig, "house", {"metadata": {"finalizers": None}})
+        await world.becomes(WorkshopConfig, "house", is_held, "is held again")
         await world.delete(WorkshopConfig, "house")
         full = await world.becomes(ClusterProfile, HOUSE, lambda one: one.spec.max_clusters == 1, "is full")
         assert full.spec.provider_ref.name == "workshop"
@@ -112,12 +155,40 @@ async def test_a_used_configuration_outlives_its_clusters(world):
         assert await profile_names(world) == set()
 
 
-async def test_profiles_of_a_configuration_that_went_by_force_go_too(world):
+async def test_a_configuration_that_is_not_used_goes_also_when_its_provider_has_gone_for_good(world):
+    async with workshop(world.connection):
+        await world.config()
+        await world.cluster()
+        await world.ready()
+        await world.delete(Cluster, "one")
+        await world.gone(Cluster, "one")
+    # Whoever is asked to end when the last cluster has gone has let go of everything by then.
+    await world.delete(WorkshopConfig, "house")
+    assert await world.get(WorkshopConfig, "house") is None
+
+
+async def test_nothing_is_begun_with_a_configuration_that_is_going(world):
+    works = Works()
+    async with workshop(world.connection, works):
+        await world.config()
+        await world.patch(WorkshopConfig, "house", {"metadata": {"finalizers": [FOREIGN]}})
+        await world.cluster("first")
+        await world.ready("first")
+        await world.delete(WorkshopConfig, "house")
+        await world.patch(WorkshopConfig, "house", {"metadata": {"finalizers": [FOREIGN]}})  # and we let go, by force
+        await world.cluster("late")
+        late = await world.standing("late", "ConfigMissing")
+        assert "WorkshopConfig house" in condition(late).message
+        assert "is being deleted" in condition(late).message
+        assert late.metadata.finalizers == ()
+        assert set(works.asked) == {"first"}
+
+
+async def test_profiles_of_a_configuration_that_went_meanwhile_go_too(world):
     async with workshop(world.connection):
         await world.config()
         await world.standing("house", "Published", kind=WorkshopConfig)
     await world.delete(WorkshopConfig, "house")
-    await world.patch(WorkshopConfig, "house", {"metadata": {"finalizers": None}})
     await world.gone(WorkshopConfig, "house")
     assert await profile_names(world) == {HOUSE}
     async with workshop(world.connection):
@@ -134,10 +205,6 @@ async def test_what_somebody_changed_is_put_right(world):
         await world.becomes(ClusterProfile, HOUSE, lambda one: one.metadata.labels, "has its label again")
         await world.delete(ClusterProfile, HOUSE)
         await world.becomes(ClusterProfile, HOUSE, lambda one: not one.metadata.deleting, "is there again")
-        await world.patch(WorkshopConfig, "house", {"metadata": {"finalizers": None}})
-        await world.becomes(
-            WorkshopConfig, "house", lambda one: CONFIG_FINALIZER in one.metadata.finalizers, "is held again"
-        )
         await world.patch(WorkshopConfig, "house", {"status": None}, subresource="status")
         await world.standing("house", "Published", kind=WorkshopConfig)
 
@@ -206,7 +273,7 @@ async def test_a_bad_configuration_can_be_deleted(world):
         await world.standing("house", "ConfigInvalid", kind=WorkshopConfig)
         await world.delete(WorkshopConfig, "house")
         await world.gone(WorkshopConfig, "house")
-        assert await profile_names(world) == set()
+        await until_profiles(world)
 
 
 async def test_operations(world):
@@ -243,7 +310,7 @@ async def test_two_instances_of_one_implementation_leave_each_other_alone(world)
         await world.delete(WorkshopConfig, "hut")
         await world.delete(Cluster, "a")
         await world.gone(WorkshopConfig, "hut")
-        assert await profile_names(world) == {"test.blue.villa"}
+        await until_profiles(world, "test.blue.villa")
         there = await world.get(Cluster, "b")
         assert there.metadata.resource_version == b.metadata.resource_version
         assert reason_of(await world.get(WorkshopConfig, "villa")) == "Published"

@@ -1,7 +1,8 @@
 """The reconciler of Clusters: looks up what is ordered, asks the provider for the next step, and tells what came of it.
 
-A cluster is held by our finalizer before the provider is asked to make anything, and is let go when the provider says
-that nothing is left. In between it may be asked any number of times: stopped anywhere, the next run begins anew.
+A cluster and its configuration are held by our finalizers before the provider is asked to make anything, and the
+cluster is let go when the provider says that nothing is left. In between it may be asked any number of times: stopped
+anywhere, the next run begins anew.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from mooring.kube.errors import Conflict, NotFound
 from mooring.providers.sdk.asking import Pauses, ProviderFailed, asked
 from mooring.providers.sdk.drift import Drift
 from mooring.providers.sdk.granting.leaving import Leaver, StillThere
+from mooring.providers.sdk.holding import Holding
 from mooring.providers.sdk.naming import cluster_finalizer
 from mooring.providers.sdk.ordering import last_order_of, order_of
 from mooring.providers.sdk.provider import Refused, State
@@ -51,9 +53,10 @@ _GOING = Report(truth=Truth.FALSE, reason=DELETING, message="The cluster is bein
 class ClusterReconciler:
     """For one instance of a provider."""
 
-    def __init__(self, manager: Manager, seen: Seen, drift: Drift, leaver: Leaver) -> None:
+    def __init__(self, manager: Manager, seen: Seen, drift: Drift, holding: Holding, leaver: Leaver) -> None:
         self._seen = seen
         self._drift = drift
+        self._holding = holding
         self._leaver = leaver
         self._clock = manager.clock
         self._client = manager.client
@@ -85,6 +88,8 @@ class ClusterReconciler:
         provider = self._seen.provider
         try:
             order, refusal = order_of(cluster, profile, self._seen, running=self._runs(cluster))
+            begun = self._finalizer in cluster.metadata.finalizers
+            await self._holding.hold(profile.spec.provider_config_ref.name, begun=begun)
             cluster = await self._held(cluster)
             state = await asked(provider, provider.ensure(order))
         except Refused as error:

@@ -13,6 +13,7 @@ from mooring.providers.sdk.drift import Drift
 from mooring.providers.sdk.granting.controllers import RIGHTS as GRANTING_RIGHTS
 from mooring.providers.sdk.granting.controllers import Granting, add_granting
 from mooring.providers.sdk.granting.leaving import Leaver
+from mooring.providers.sdk.holding import Holding
 from mooring.providers.sdk.naming import cluster_finalizer, is_name
 from mooring.providers.sdk.provider import Provider
 from mooring.providers.sdk.publishing import Publisher
@@ -40,7 +41,11 @@ def add_provider(manager: Manager, provider: Provider[Any], *, name: str, enviro
     provider.platform = manager.client
     seen = Seen(manager, provider, name=name, environment=environment)
     granting = add_granting(manager, seen)
-    configs, clusters = _add_publishing(manager, seen), _add_clusters(manager, seen, granting.leaver)
+    holding = Holding(manager, seen)
+    configs, clusters = (
+        _add_publishing(manager, seen, holding),
+        _add_clusters(manager, seen, holding, granting.leaver),
+    )
 
     def wake(key: ObjectKey) -> None:
         (clusters if key.namespace else configs).enqueue(key)
@@ -49,9 +54,9 @@ def add_provider(manager: Manager, provider: Provider[Any], *, name: str, enviro
     return granting
 
 
-def _add_publishing(manager: Manager, seen: Seen) -> Controller:
-    publisher = Publisher(manager, seen)
-    wakes = ConfigWakes(seen, publisher)
+def _add_publishing(manager: Manager, seen: Seen, holding: Holding) -> Controller:
+    publisher = Publisher(manager, seen, holding)
+    wakes = ConfigWakes(seen, publisher, holding)
     sources: list[Source[Any]] = [
         Source(store=seen.configs, when=wakes.config_asks),
         Source(store=seen.profiles, keys=wakes.profile_to_config),
@@ -62,10 +67,10 @@ def _add_publishing(manager: Manager, seen: Seen) -> Controller:
     return controller
 
 
-def _add_clusters(manager: Manager, seen: Seen, leaver: Leaver) -> Controller:
+def _add_clusters(manager: Manager, seen: Seen, holding: Holding, leaver: Leaver) -> Controller:
     drift = Drift(cluster_finalizer(seen.provider.config))
     wakes = ClusterWakes(seen, drift)
-    reconciler = ClusterReconciler(manager, seen, drift, leaver)
+    reconciler = ClusterReconciler(manager, seen, drift, holding, leaver)
     seen.clusters.subscribe(lambda _: None, cleared=reconciler.begin_anew)
     sources: list[Source[Any]] = [
         Source(store=seen.clusters, when=wakes.cluster_asks),

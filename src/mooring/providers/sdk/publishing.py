@@ -1,17 +1,17 @@
 """Profiles out of configuration: each configuration of ours is asked what can be had with it, and that is published.
 
-A profile that is offered no more goes when no Cluster uses it; until then it takes no new ones. A configuration is held
-by our finalizer as long as one of its profiles is there, because its clusters cannot be kept, or ended, without it.
+A profile that is offered no more goes when no Cluster uses it; until then it takes no new ones. A configuration that
+clusters are made by is held (``holding``), and goes when the last of them is gone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import msgspec
 
-from mooring.api.clusters import Cluster, ClusterProfile, ClusterProfileSpec, SupportedVersion
+from mooring.api.clusters import ClusterProfile, ClusterProfileSpec, SupportedVersion
 from mooring.api.conditions import READY, Condition, Truth, found, with_condition
 from mooring.api.kinds import Metadata, as_document
 from mooring.api.marks import (
@@ -25,15 +25,16 @@ from mooring.api.marks import (
 from mooring.api.references import LocalReference
 from mooring.api.traits import SupportedTrait
 from mooring.api.versions import is_full
-from mooring.kube import Object, ObjectKey, key_of, metadata_of, typed
+from mooring.kube import Object, ObjectKey, key_of, typed
 from mooring.kube.errors import AlreadyExists, Conflict, Invalid, NotFound
 from mooring.providers.sdk.asking import ProviderFailed, asked
 from mooring.providers.sdk.configs import ConfigStatus, access_rules_in, plain_resource, read_as
-from mooring.providers.sdk.naming import config_finalizer, is_name, profile_name
+from mooring.providers.sdk.holding import Holding, with_metadata
+from mooring.providers.sdk.naming import is_name, profile_name
 from mooring.providers.sdk.provider import Offer, Refused
 from mooring.providers.sdk.scrubbing import scrubbed
 from mooring.providers.sdk.seen import Seen
-from mooring.runtime import Manager, Outcome, TryAgain, Writer, with_finalizer, without_finalizer
+from mooring.runtime import Manager, Outcome, TryAgain, Writer
 from mooring.runtime.clock import timestamp
 from mooring.runtime.predicates import is_deleting, operation_of
 
@@ -45,15 +46,15 @@ Looks = tuple[ClusterProfileSpec, tuple[str | None, ...], str | None]
 class Publisher:
     """The reconciler of the configurations of one instance."""
 
-    def __init__(self, manager: Manager, seen: Seen) -> None:
+    def __init__(self, manager: Manager, seen: Seen, holding: Holding) -> None:
         self._seen = seen
+        self._holding = holding
         self._clock = manager.clock
         self._client = manager.client
         self._recorder = manager.recorder
         self._profiles = Writer(manager.client, typed(ClusterProfile), seen.profiles)
         self._kind = seen.provider.config
         self._configs = Writer(manager.client, plain_resource(self._kind), seen.configs)
-        self._finalizer = config_finalizer(self._kind)
         self.published: dict[str, Looks] = {}  # by name, as we last wrote it
         self.taken: dict[str, ObjectKey] = {}  # names that others have, and who waits for them
 
@@ -67,13 +68,12 @@ class Publisher:
         config = await self._noticed(config)
         if is_deleting(config):
             return await self._end(config)
-        return await self._publish(config)
+        return await self._publish(await self._holding.settle(config))
 
     async def _publish(self, config: Object) -> Outcome:
         provider = self._seen.provider
         try:
             wanted = self._wanted(config, await asked(provider, provider.profiles(read_as(self._kind, config))))
-            config = await self._held(config)
             names = [await self._put(config, profile) for profile in wanted]
         except Refused as error:
             await self._report(config, Truth.FALSE, error.reason, str(error))
@@ -87,10 +87,8 @@ class Publisher:
 
     async def _end(self, config: Object) -> Outcome:
         left = await self._retire(key_of(config).name, keep=())
-        finalizers = tuple(config["metadata"].get("finalizers", ()))
-        if not left and self._finalizer in finalizers:
-            freed = _with(config, finalizers=[*without_finalizer(finalizers, self._finalizer)])
-            await self._configs.save(config, freed, guarded=True)
+        if not left:
+            await self._holding.let_go(config)
         return Outcome.await_change()
 
     # -- profiles -----------------------------------------------------------------------------------------------
@@ -164,18 +162,15 @@ class Publisher:
             name = profile.metadata.name
             if name in keep or profile.metadata.labels.get(ENVIRONMENT_LABEL) != self._seen.environment:
                 continue
-            used = await self._uses(name)
+            if not (used := await self._holding.uses(name)):
+                await self._remove(profile)
+                # A cluster may have come between the look and the deed. It is not left without its profile.
+                if used := await self._holding.uses(name):
+                    profile = await self._profiles.create(as_document(_anew(profile)))
             if used:
                 left.append(name)
                 await self._close(profile, used)
-            else:
-                await self._remove(profile)
         return left
-
-    async def _uses(self, profile: str) -> int:
-        """How many clusters there are of it: asked of the server, because a cache may not know of the latest."""
-        bare = metadata_of(typed(Cluster))
-        return len((await self._client.list(bare, field_selector=f"spec.profile={profile}")).items)
 
     async def _close(self, profile: ClusterProfile, used: int) -> None:
         """As full as it is: it serves those who have it, and nobody else."""
@@ -204,14 +199,7 @@ class Publisher:
         if operation_of(config) != OPERATION_RECONCILE:
             return config
         annotations = {name: text for name, text in _annotations(config).items() if name != OPERATION_ANNOTATION}
-        return await self._configs.save(config, _with(config, annotations=annotations))
-
-    async def _held(self, config: Object) -> Object:
-        finalizers = tuple(config["metadata"].get("finalizers", ()))
-        if self._finalizer in finalizers:
-            return config
-        held = _with(config, finalizers=[*with_finalizer(finalizers, self._finalizer)])
-        return await self._configs.save(config, held, guarded=True)
+        return await self._configs.save(config, with_metadata(config, annotations=annotations))
 
     async def _report(self, config: Object, truth: Truth, reason: str, message: str) -> None:
         """Say on the configuration itself what is made of it, if its kind has a place for that."""
@@ -283,6 +271,13 @@ def _over(there: ClusterProfile, wanted: ClusterProfile) -> ClusterProfile:
     return msgspec.structs.replace(there, metadata=metadata, spec=wanted.spec)
 
 
+def _anew(profile: ClusterProfile) -> ClusterProfile:
+    """One that was deleted, as it can be created again."""
+    known = profile.metadata
+    metadata = Metadata(name=known.name, labels=known.labels, annotations=known.annotations)
+    return msgspec.structs.replace(profile, metadata=metadata)
+
+
 def _conditions(config: Object) -> tuple[Condition, ...]:
     """The conditions of a configuration; none if its status is not what we write."""
     try:
@@ -294,7 +289,3 @@ def _conditions(config: Object) -> tuple[Condition, ...]:
 def _annotations(config: Object) -> Mapping[str, str]:
     annotations: Mapping[str, str] = config["metadata"].get("annotations") or {}
     return annotations
-
-
-def _with(config: Object, **metadata: Any) -> Object:
-    return {**config, "metadata": {**config["metadata"], **metadata}}

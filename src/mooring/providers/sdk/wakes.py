@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.kube import Change, Object, ObjectKey
 from mooring.providers.sdk.drift import Drift
-from mooring.providers.sdk.naming import config_finalizer
+from mooring.providers.sdk.holding import Holding
 from mooring.providers.sdk.publishing import Publisher, looks_of
 from mooring.providers.sdk.seen import Seen
 from mooring.runtime.predicates import asked_for, generation_changed
@@ -54,15 +54,15 @@ class ClusterWakes:
 class ConfigWakes:
     """What is worth a look at a configuration."""
 
-    def __init__(self, seen: Seen, publisher: Publisher) -> None:
+    def __init__(self, seen: Seen, publisher: Publisher, holding: Holding) -> None:
         self._seen = seen
         self._publisher = publisher
-        self._finalizer = config_finalizer(seen.provider.config)
+        self._holding = holding
 
     def config_asks(self, change: Change[Object]) -> bool:
         if not any(self._seen.is_ours(one) for one in (change.before, change.after)):
             return False
-        return asked_for(change) or self._finalizer_lost(change) or _status_lost(change)
+        return asked_for(change) or self._hold_lost(change) or _status_lost(change)
 
     def profile_to_config(self, change: Change[ClusterProfile]) -> Iterable[ObjectKey]:
         """A profile of ours that is not as we wrote it; or a name that we waited for and that is free now."""
@@ -85,9 +85,10 @@ class ConfigWakes:
     def _is_ours(self, profile: ClusterProfile) -> bool:
         return profile.spec.provider_ref.name == self._seen.name
 
-    def _finalizer_lost(self, change: Change[Object]) -> bool:
-        before, after = _finalizers(change.before), _finalizers(change.after)
-        return self._finalizer in before and self._finalizer not in after
+    def _hold_lost(self, change: Change[Object]) -> bool:
+        """Somebody has let go of a configuration that clusters are made by."""
+        lost = self._holding.is_held(change.before) and not self._holding.is_held(change.after)
+        return lost and bool(self._seen.clusters_of(change.key.name))
 
 
 def _let_go_by_others(change: Change[Cluster]) -> bool:
@@ -100,10 +101,6 @@ def _let_go_by_others(change: Change[Cluster]) -> bool:
 def _status_lost(change: Change[Object]) -> bool:
     before, after = change.before or {}, change.after or {}
     return bool((before.get("status") or {}).get("conditions") and not (after.get("status") or {}).get("conditions"))
-
-
-def _finalizers(config: Object | None) -> list[str]:
-    return [] if config is None else config["metadata"].get("finalizers") or []
 
 
 def _config_of(profile: ClusterProfile) -> ObjectKey:
