@@ -492,3 +492,11 @@ def test_names_of_providers_are_read_as_the_judge_reads_them(judge, ours, tmp_pa
         assert (name, mine.code, mine.out) == (name, theirs.code, theirs.out), theirs.err + mine.err
         codes.add(mine.code)
     assert codes == {0, 1}
+
+
+@pytest.mark.parametrize("level", ["", "5", "+5", "-1", "007", "x", "1_0", "5.0", " 5", "٥", "0x5", "9" * 20])
+def test_a_level_that_is_no_number_is_told(judge, ours, level):
+    theirs, mine = (one("version", "-o", "short", CLUSTERCTL_LOG_LEVEL=level) for one in (judge, ours))
+    assert (mine.code, mine.out) == (theirs.code, theirs.out)
+    theirs, mine = (one("version", "-o", "short", "-v", "1", CLUSTERCTL_LOG_LEVEL=level) for one in (judge, ours))
+    assert (mine.code, mine.out) == (theirs.code, theirs.out) == (0, mine.out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,6 +27,13 @@ def management(given: Given, kubeconfig: str = "kubeconfig", context: str = "kub
 
     file, name = given[kubeconfig], given[context]
     return load_connection(Path(file).expanduser() if file else None, name or None)
+
+
+def check_level(given: Given) -> None:
+    """Whether CLUSTERCTL_LOG_LEVEL, which counts where -v does not, is a number at all."""
+    text = given.environ.get("CLUSTERCTL_LOG_LEVEL", "")
+    if text and not given["v"] and not (re.fullmatch(r"[+-]?0*[0-9]{1,19}", text) and abs(int(text)) < 1 << 63):
+        raise UsageError(f"CLUSTERCTL_LOG_LEVEL in the environment is {text!r:.40}: write a whole number, or unset it")
 
 
 def compat_of(given: Given) -> str:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Final, TextIO
 
-from mooring.cli.clusterctl.common import EVERYWHERE
+from mooring.cli.clusterctl.common import EVERYWHERE, check_level
 from mooring.cli.clusterctl.helping import help_text
 from mooring.cli.clusterctl.tree import Command, Given, UsageError, check, parse
 
@@ -96,6 +96,7 @@ def _carried_out(given: Given) -> int:
     if given["help"] or command.run is None:
         given.say(help_text(given.path, command, EVERYWHERE))
         return 0
+    check_level(given)
     check(given)
     if command.deprecated:
         given.note(f"{' '.join(given.path)} is deprecated: {command.deprecated}")
