@@ -128,20 +128,20 @@ class Inventory:
 
     async def stored_contract(self) -> str | None:
         """The version in which Clusters are stored, None where Cluster API is not installed."""
-        definition = await self._definition(CLUSTERS)
+        definition = await self._definition(CLUSTERS, tries=1)  # the first thing that is asked of a cluster
         if definition is None:
             return None
         versions = at(definition, "spec", "versions") or []
         return next((str(one["name"]) for one in versions if one.get("storage")), "")
 
-    async def _definition(self, name: str) -> Object | None:
+    async def _definition(self, name: str, *, tries: int = _READ_TRIES) -> Object | None:
         async def deed() -> Object | None:
             try:
                 return await self._client.get(DEFINITIONS, name)
             except NotFound:
                 return None
 
-        return await persistently(deed, what="the management cluster cannot be read", tries=_READ_TRIES)
+        return await persistently(deed, what="the management cluster cannot be read", tries=tries)
 
     async def _established(self) -> None:
         def look(now: Object | None) -> bool:
