@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +62,10 @@ class Yard:
         return self.release / "cluster-template.yaml"
 
     def objects(self) -> list[dict[str, Any]]:
-        return list(yaml.safe_load_all(self.components.read_text()))
+        return list(yaml.load_all(self.components.read_text(), yaml.CSafeLoader))
 
     def write(self, objects: list[dict[str, Any]]) -> None:
-        self.components.write_text(yaml.safe_dump_all(objects, sort_keys=False))
+        self.components.write_text(yaml.dump_all(objects, Dumper=yaml.CSafeDumper, sort_keys=False))
 
     def change(self, kind: str, change: Callable[[dict[str, Any]], None]) -> None:
         objects = self.objects()
@@ -244,6 +245,16 @@ def test_a_broken_rule_is_found(yard, rule):
         ("RoleBinding", lambda one: one["subjects"][0].update(name="nobody")),
         ("Certificate", lambda one: one["spec"]["issuerRef"].update(name="nobody")),
         (
+            "CustomResourceDefinition",
+            lambda one: one["metadata"].update(annotations={"cert-manager.io/inject-ca-from": "home/nobody"}),
+        ),
+        (
+            "CustomResourceDefinition",
+            lambda one: one["spec"].update(
+                conversion={"strategy": "Webhook", "webhook": {"clientConfig": {"service": {"name": "nobody"}}}}
+            ),
+        ),
+        (
             "ClusterRole",
             lambda one: one.update(aggregationRule={"clusterRoleSelectors": [{"matchLabels": {"to": "nobody"}}]}),
         ),
@@ -253,6 +264,28 @@ def test_every_way_to_refer_to_something_elsewhere_is_found(yard, kind, change):
     yard.change(kind, change)
     (verdict,) = judged(read_material(yard.folder), only=["P37"])
     assert "nobody" in "\n".join(verdict.findings)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "identityRef: {kind: Secret, name: nobody}",
+        "resources: [{kind: ConfigMap, name: nobody}]",
+        "files: [{contentFrom: {secret: {name: nobody, key: a}}}]",
+        "passwordSecretName: nobody",
+        "template: {spec: {infrastructureRef: {apiVersion: a/v1, kind: ShipyardMachine, name: nobody}}}",
+        "clusterName: nobody",
+    ],
+)
+def test_every_way_of_a_template_to_refer_to_something_elsewhere_is_found(yard, spec):
+    yard.replace("spec:\n  berths:", f"spec:\n  {spec}\n  berths:")
+    (verdict,) = judged(read_material(yard.folder), only=["P38"])
+    assert "nobody" in "\n".join(verdict.findings)
+    kind = "ConfigMap" if "ConfigMap" in spec else "Secret"
+    kind = {"te": "ShipyardMachine", "cl": "Cluster"}.get(spec[:2], kind)
+    there = f"---\napiVersion: v1\nkind: {kind}\nmetadata: {{name: nobody}}\n"
+    yard.template.write_text(yard.template.read_text() + there)
+    assert judged(read_material(yard.folder), only=["P38"])[0].outcome is Outcome.PASS
 
 
 def test_what_every_cluster_has_may_be_referred_to(yard):
@@ -404,6 +437,41 @@ def test_the_documentation(ours, yard, tmp_path):
     file = tmp_path / "docs.md"
     assert ours("docs", str(yard.folder), "--write-to", str(file)).out == ""
     assert file.read_text() == ended.out == documented(read_material(yard.folder).releases[-1])
+
+
+def test_the_documentation_of_what_is_broken(ours, yard, tmp_path):
+    """As far as it goes: what cannot be read is told in its place."""
+    yard.components.unlink()
+    yard.template.write_text("a: [\n")
+    (yard.release / "metadata.yaml").unlink()
+    ended = ours("docs", str(yard.release))
+    assert (ended.code, ended.err) == (0, "")
+    assert "- There is no components YAML (P03)." in ended.out
+    assert "| (default) | `cluster-template.yaml` | cluster-template.yaml: " in ended.out
+    for folder, told in ((tmp_path / "nothing", "not a folder"), (tmp_path, "not a provider's folder")):
+        ended = ours("docs", str(folder))
+        assert (ended.code, ended.out) == (1, "")
+        assert told in ended.err
+    unwritable = ours("docs", str(yard.folder), "--write-to", str(tmp_path / "no" / "such" / "file.md"))
+    assert unwritable.code == 1
+    assert "file.md" in unwritable.err
+
+
+def test_the_documentation_of_what_move_leaves_out(ours, yard):
+    """By scope and by label, as the contract tells."""
+    for index, (scope, label) in enumerate(product(("Namespaced", "Cluster"), ("", "move", "move-hierarchy"))):
+        one = definition("infrastructure.cluster.x-k8s.io", f"ShipyardPart{index}")
+        one["spec"]["scope"] = scope
+        if label:
+            one["metadata"]["labels"][f"clusterctl.cluster.x-k8s.io/{label}"] = ""
+        yard.add(one)
+    text = ours("docs", str(yard.folder)).out
+    told = {line.split(":")[0].removeprefix("- "): line for line in text.splitlines() if line.startswith("- Shipyard")}
+    assert "moved only if owner references lead" in told["ShipyardPart0"]
+    assert not told.keys() & {"ShipyardPart1", "ShipyardPart2"}, "they are moved"
+    assert "not moved" in told["ShipyardPart3"]
+    assert "copied, and stays" in told["ShipyardPart4"]
+    assert "copied, and stays" in told["ShipyardPart5"]
 
 
 def test_the_documentation_of_hostile_files(yard):

@@ -92,9 +92,19 @@ def restarted(thing: Object, target: Target, now: datetime) -> Object:
     if is_paused(thing, target):
         raise ClusterctlError(f"{target} is paused, so that nothing would be restarted: resume it first")
     after = ((thing.get("spec") or {}).get("rollout") or {}).get("after")
-    if isinstance(after, str) and datetime.fromisoformat(after) > now:
+    if after and _time(after, target) > now:
         raise ClusterctlError(f"{target} is due to be restarted at {after}: remove its spec.rollout.after first")
     return {"spec": {"rollout": {"after": now.strftime("%Y-%m-%dT%H:%M:%SZ")}}}
+
+
+def _time(written: object, target: Target) -> datetime:
+    try:
+        read = datetime.fromisoformat(str(written))
+    except ValueError:
+        raise ClusterctlError(
+            f"spec.rollout.after of {target} is {written!r}, which is no time: correct it first"
+        ) from None
+    return read if read.tzinfo is not None else read.replace(tzinfo=UTC)
 
 
 def paused(thing: Object, target: Target, now: datetime) -> Object:

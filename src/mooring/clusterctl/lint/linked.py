@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 Link = tuple[str, str]  # kind and name
 
 _EVERYWHERE: Final = frozenset({("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")})
+# What cert-manager is asked for: the authority of a certificate, for those who call a webhook.
+_INJECTED: Final = {
+    "cert-manager.io/inject-ca-from": "Certificate",
+    "cert-manager.io/inject-ca-from-secret": "Secret",
+}
+_NAMED_ALONE: Final = frozenset({"Secret", "ConfigMap"})  # kinds that are referred to without a group
 _ROLES: Final = frozenset({"cluster-admin", "admin", "edit", "view"})
 
 
@@ -60,8 +66,14 @@ def _made(objects: Iterable[Object]) -> Iterator[Link]:
 
 def _component_links(one: Object) -> Iterator[Link]:
     kind = kind_of(one)
+    for annotation, its_kind in _INJECTED.items():
+        yield its_kind, texts_at(one, "annotations").get(annotation, "").rpartition("/")[2]
     if kind in WORKLOADS or kind == "Job":
         yield from _pod_links(at(one, "spec", "template", "spec"))
+    elif kind == "CronJob":
+        yield from _pod_links(at(one, "spec", "jobTemplate", "spec", "template", "spec"))
+    elif kind == "APIService":
+        yield "Service", text_at(one, "spec", "service", "name")
     elif kind in ("RoleBinding", "ClusterRoleBinding"):
         yield text_at(one, "roleRef", "kind"), text_at(one, "roleRef", "name")
         for subject in _each(at(one, "subjects")):
@@ -137,8 +149,9 @@ def _references(value: Any) -> Iterator[Link]:
         if isinstance(one, list):
             waiting += [(field, each, depth + 1) for each in one]
         elif isinstance(one, dict):
-            if text_at(one, "kind") and text_at(one, "name") and ("apiVersion" in one or "apiGroup" in one):
-                yield text_at(one, "kind"), text_at(one, "name")
+            referred = text_at(one, "kind")
+            if referred and ("apiVersion" in one or "apiGroup" in one or referred in _NAMED_ALONE):
+                yield referred, text_at(one, "name")
             elif (kind := _named_by(field)) and at(one, "optional") is not True:
                 yield kind, text_at(one, "name")
             waiting += [(name, each, depth + 1) for name, each in one.items()]
