@@ -173,6 +173,14 @@ def test_a_configuration_that_is_not_there_is_told(judge, ours):
     assert "/no/such/file.yaml" in ours(*words).err
 
 
+@pytest.mark.parametrize("level", ["", "5", "-1", "+3", "much", "0x2", "1.5"])
+def test_the_level_of_the_environment_must_be_a_number(judge, ours, level):
+    theirs = judge("version", "-o", "short", CLUSTERCTL_LOG_LEVEL=level)
+    mine = ours("version", "-o", "short", CLUSTERCTL_LOG_LEVEL=level)
+    assert (mine.code, mine.out) == (theirs.code, theirs.out)
+    assert not mine.code or level in mine.err
+
+
 PLUGIN = '#!/bin/sh\necho "$(basename "$0")" "$HULL" "$@"; exit 7\n'
 
 
@@ -251,6 +259,11 @@ def read(*argv: str):
         (("do", "a", "--many=0x10"), {"many": 16}),
         (("do", "a", "--many=-1"), {"many": -1}),
         (("do", "a", "--many=010"), {"many": 8}),
+        (("do", "a", "--many=0_10"), {"many": 8}),
+        (("do", "a", "--many=1_000"), {"many": 1000}),
+        (("do", "a", "--many=0b1_1"), {"many": 3}),
+        (("do", "a", "--many=00"), {"many": 0}),
+        (("do", "a", "--many=-0x8000000000000000"), {"many": -(2**63)}),
         (("do", "a", "--sure=false"), {"sure": False}),
         (("do", "--sure", "a"), {"sure": True}),
         (("do", "a", "-q=F"), {"quick": False}),
@@ -279,6 +292,11 @@ def test_what_follows_two_hyphens_is_no_flag():
         (("do", "a", "--to"), "flag needs an argument: --to"),
         (("do", "a", "-n"), "flag needs an argument: -n"),
         (("do", "a", "--many", "few"), "'few' for --many"),
+        (("do", "a", "--many=08"), "'08' for --many"),
+        (("do", "a", "--many=1__0"), "'1__0' for --many"),
+        (("do", "a", "--many=_1"), "'_1' for --many"),
+        (("do", "a", "--many=１"), "'１' for --many"),
+        (("do", "a", "--many="), "'' for --many"),
         (("do", "a", "--many", "9223372036854775808"), "too large"),
         (("do", "a", "--sure=perhaps"), "'perhaps' for --sure"),
         (("do", "a", "--also", '"b'), "for --also"),

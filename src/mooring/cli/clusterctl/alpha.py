@@ -32,7 +32,10 @@ def _word(name: str, short: str) -> Command:
         (KUBECONFIG, CONTEXT, NAMESPACE),
         arguments="KIND/NAME…",
         most=None,
-        examples=f"alpha rollout {name} machinedeployment/my-md-0\nalpha rollout {name} kubeadmcontrolplane/my-kcp",
+        examples=f"""
+            mooring clusterctl alpha rollout {name} machinedeployment/my-md-0
+            mooring clusterctl alpha rollout {name} kubeadmcontrolplane/my-kcp
+        """,
     )
 
 

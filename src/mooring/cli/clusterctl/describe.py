@@ -160,10 +160,10 @@ CLUSTER: Final = Command(
     least=1,
     most=1,
     examples=(
-        "describe cluster harbour\n"
-        "describe cluster harbour --show-conditions KubeadmControlPlane,Machine/harbour-1+\n"
-        "describe cluster harbour --grouping=false --echo\n"
-        "describe cluster harbour -o json"
+        "mooring clusterctl describe cluster harbour\n"
+        "mooring clusterctl describe cluster harbour --show-conditions KubeadmControlPlane,Machine/harbour-1+\n"
+        "mooring clusterctl describe cluster harbour --grouping=false --echo\n"
+        "mooring clusterctl describe cluster harbour -o json"
     ),
 )
 COMMAND: Final = Command("describe", "Describe clusters.", words=(CLUSTER,))

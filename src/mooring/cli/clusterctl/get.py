@@ -35,6 +35,6 @@ KUBECONFIG_WORD: Final = Command(
     arguments="NAME",
     least=1,
     most=1,
-    examples="get kubeconfig harbour\nget kubeconfig harbour --namespace ships",
+    examples="mooring clusterctl get kubeconfig harbour\nmooring clusterctl get kubeconfig harbour --namespace ships",
 )
 COMMAND: Final = Command("get", "Get something about a cluster.", words=(KUBECONFIG_WORD,))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Final, TextIO
@@ -97,6 +98,7 @@ def _carried_out(given: Given) -> int:
         given.say(help_text(given.path, command, EVERYWHERE))
         return 0
     check_level(given)
+    _check_level(given)
     check(given)
     if command.deprecated:
         given.note(f"{' '.join(given.path)} is deprecated: {command.deprecated}")
@@ -104,6 +106,13 @@ def _carried_out(given: Given) -> int:
         if flag.deprecated and flag.name in given.changed:
             given.note(f"--{flag.name} is deprecated: {flag.deprecated}")
     return command.run(given) or 0
+
+
+def _check_level(given: Given) -> None:
+    """How much to tell, where the environment says so."""
+    level = given.environ.get("CLUSTERCTL_LOG_LEVEL", "")
+    if level and not given["v"] and not re.fullmatch(r"[+-]?[0-9]+", level):
+        raise UsageError(f"CLUSTERCTL_LOG_LEVEL is {level!r}: write a whole number")
 
 
 def _first(argv: Sequence[str]) -> Sequence[str]:

@@ -18,7 +18,9 @@ from typing import Any, Final, TextIO
 
 _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
-_INTEGER: Final = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|[0-9]+)")
+_INTEGER: Final = re.compile(
+    r"[+-]?(?:0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO]?(?:_?[0-7])+|0|[1-9](?:_?[0-9])*)"
+)
 _BIG: Final = 1 << 63
 
 
@@ -73,7 +75,7 @@ class Flag:
     def _number(self, text: str) -> int:
         if not _INTEGER.fullmatch(text):
             raise UsageError(f"invalid argument {text!r} for --{self.name}: write a whole number")
-        digits = re.sub(r"^([+-]?)0(?=[0-7]+$)", r"\g<1>0o", text)
+        digits = re.sub(r"^([+-]?)0(?=[0-7]+$)", r"\g<1>0o", text.replace("_", ""))  # a 0 in front is octal
         value = int(digits, 0)
         if not -_BIG <= value < _BIG:
             raise UsageError(f"invalid argument {text!r} for --{self.name}: the number is too large")
