@@ -125,22 +125,11 @@ def _refuse_foreign(document: dict[str, Any], *, where: str) -> None:
             raise ClusterctlError(f"{where}: {field} is {_shown(given)}, and must be {expected}")
         if given and given != expected:
             raise ClusterctlError(f"{where}: {field} is {given!r}, and must be {expected}")
-    _refuse_odd_names(document.get("metadata"), where=f"{where}: metadata")
+    if document.get("metadata") is not None:
+        # A file may carry the metadata of an object. Nothing reads them, but they must be such.
+        from mooring.clusterctl.typed import check_metadata
 
-
-def _refuse_odd_names(metadata: Any, *, where: str) -> None:
-    """A file may carry the metadata of an object. Nothing reads them, but they must be such."""
-    if metadata is None:
-        return
-    if not isinstance(metadata, dict):
-        raise ClusterctlError(f"{where} is {_shown(metadata)}, and must be a mapping")
-    for field in ("name", "generateName", "namespace"):
-        if not isinstance(metadata.get(field), str | None):
-            raise ClusterctlError(f"{where}.{field} is {_shown(metadata[field])}, and must be text")
-    for field in ("labels", "annotations"):
-        pairs = metadata.get(field) or {}
-        if not isinstance(pairs, dict) or not all(isinstance(value, str | None) for value in pairs.values()):
-            raise ClusterctlError(f"{where}.{field} is {_shown(pairs)}, and must map names to text")
+        check_metadata(document["metadata"], where=f"{where}: metadata")
 
 
 def _validate(document: dict[str, Any], *, where: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -34,6 +35,7 @@ _KINDS: Final = {
         (f"{_EXTENSIONS}/{version}", "CustomResourceDefinition"): f"apiextensions/{version}.CustomResourceDefinition"
         for version in ("v1", "v1beta1")
     },
+    **{(f"cluster.x-k8s.io/{version}", "Cluster"): f"cluster/{version}.Cluster" for version in ("v1beta1", "v1beta2")},
 }
 # In the days of v1alpha3 these were read, too, and written as what has become of them.
 _FORMERLY: Final = {
@@ -42,6 +44,9 @@ _FORMERLY: Final = {
     **{("extensions/v1beta1", kind): "apps/v1" for kind in ("Deployment", "DaemonSet")},
     **{("rbac.authorization.k8s.io/v1beta1", kind): _RBAC for kind in ("ClusterRoleBinding", "RoleBinding")},
 }
+
+
+_SPAN: Final = re.compile(r"[-+]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
 
 
 class _Mismatch(Exception):
@@ -71,6 +76,14 @@ def as_typed(obj: Object, *, old: bool = False) -> Object:
     except RecursionError:
         raise ClusterctlError(f"{described(obj)}: mappings and lists are nested in one another too deeply") from None
     return made
+
+
+def check_metadata(metadata: Any, *, where: str) -> None:
+    """Refuse what cannot be the metadata of any object."""
+    try:
+        _Typing(old=False)(metadata, "meta/v1.ObjectMeta")
+    except _Mismatch as error:
+        raise ClusterctlError(f"{where}{''.join(reversed(error.path))} {error}") from None
 
 
 class _Typing:
@@ -198,6 +211,13 @@ def _time(value: Any) -> str | None:
     return found.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def _duration(value: Any) -> str:
+    text = _text(value)
+    if value is not None and not _SPAN.fullmatch(text):
+        raise _Mismatch(f"must be a span of time such as 1h30m, not {_what(value)}")
+    return text
+
+
 def _int_or_text(value: Any) -> int | str:
     return value if isinstance(value, str) else _int(value)
 
@@ -231,6 +251,7 @@ _ATOMS: Final[dict[str, Callable[[Any], Any]]] = {
     "float": _float,
     "bytes": _bytes,
     "time": _time,
+    "duration": _duration,
     "int-or-text": _int_or_text,
     "quantity": _quantity,
     "any": lambda value: value,
