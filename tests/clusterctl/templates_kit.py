@@ -143,6 +143,20 @@ FLAVORS = {
     "class-absent": of_class("{classRef: {name: nowhere}}"),
     "class-nameless": of_class("{version: v1}"),
     "class-old-empty": of_class("{}", "v1beta1"),
+    "class-nothing": of_class("{classRef: {name: ''}, workers: {}, controlPlane: {metadata: {}, unknown: 1}}"),
+    "class-replicas": of_class("{controlPlane: {replicas: 0}}"),
+    "class-text": of_class("{classRef: {name: quick}, controlPlane: {replicas: '3'}}"),
+    "class-number": of_class("{classRef: {name: 1}}"),
+    "class-fraction": of_class("{class: quick, controlPlane: {replicas: 1.5}}", "v1beta1"),
+    "class-whole": of_class("{class: quick, controlPlane: {replicas: 2.0}, unknown: [], version: ~}", "v1beta1"),
+    "class-time": of_class("{class: quick, controlPlane: {nodeDrainTimeout: 1h2.5m}, rolloutAfter: x}", "v1beta1"),
+    "class-no-time": of_class("{class: quick, controlPlane: {nodeDrainTimeout: soon}}", "v1beta1"),
+    "class-variables": of_class("{classRef: {name: quick}, variables: [{name: a, value: {b: [1, y]}}]}"),
+    "class-no-list": of_class("{classRef: {name: quick}, variables: {a: b}}"),
+    "no-spec": HEAD + "spec: text\n",
+    "paused": HEAD + "spec: {paused: 'true'}\n",
+    "ports": HEAD + "spec: {clusterNetwork: {apiServerPort: '6443'}}\n",
+    "labels": HEAD.replace("metadata:", "metadata:\n  labels: {a: 1}") + "spec: {}\n",
 }
 IN_HARBOUR = ("-n", "harbour", "-i", "shipyard:v1.1.0")
 

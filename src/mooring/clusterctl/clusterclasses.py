@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mooring.clusterctl.errors import ClusterctlError
-from mooring.clusterctl.objects import at, described, group_of, kind_of, name_of, namespace_of, text_at, version_of
+from mooring.clusterctl.objects import described, group_of, kind_of, name_of, namespace_of, text_at, version_of
 from mooring.clusterctl.templates import Template, merged, template_of
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mooring.kube import Client, Object
 
 GROUP: Final = "cluster.x-k8s.io"
+_VERSIONS: Final = frozenset({"v1beta1", "v1beta2"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +62,23 @@ async def with_classes(
 
 
 def _reference(obj: Object) -> ClassReference | None:
-    if group_of(obj) != GROUP or kind_of(obj) != "Cluster":
+    if group_of(obj) != GROUP or kind_of(obj) != "Cluster" or version_of(obj) not in _VERSIONS:
         return None
-    topology = at(obj, "spec", "topology")
-    if topology is not None and not isinstance(topology, dict):
-        raise ClusterctlError(f"{described(obj)}: spec.topology must be a mapping")
-    match version_of(obj):
-        case "v1beta2" if topology and any(topology.values()):
-            reference = at(topology, "classRef")
-            namespace = text_at(reference, "namespace") or namespace_of(obj)
-            return ClassReference(text_at(reference, "name"), namespace)
-        case "v1beta1" if topology is not None:
-            namespace = text_at(topology, "classNamespace") or namespace_of(obj)
-            return ClassReference(text_at(topology, "class"), namespace)
-    return None
+    from mooring.clusterctl.typed import as_typed
+
+    topology = as_typed(obj)["spec"].get("topology")  # upstream refuses a Cluster with a field of the wrong type here
+    if version_of(obj) == "v1beta1":
+        name, namespace = text_at(topology, "class"), text_at(topology, "classNamespace")
+        is_defined = topology is not None
+    else:
+        name, namespace = (text_at(topology, "classRef", field) for field in ("name", "namespace"))
+        is_defined = _says_something(topology)
+    return ClassReference(name, namespace or namespace_of(obj)) if is_defined else None
+
+
+def _says_something(value: Any) -> bool:
+    """Whether there is anything in it but mappings of nothing."""
+    return any(map(_says_something, value.values())) if isinstance(value, dict) else value is not None
 
 
 async def _has_class(client: Client, reference: ClassReference) -> bool:
