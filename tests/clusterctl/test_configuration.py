@@ -25,10 +25,18 @@ def listing(*providers):
 
 @pytest.mark.parametrize("output", ["yaml", "text"])
 def test_the_built_in_providers_are_those_of_the_judge(judge, ours, output):
+    """Byte by byte; the list is also what makes a name known to every other word."""
     theirs, mine = judge("config", "repositories", "-o", output), ours("config", "repositories", "-o", output)
     assert theirs.code == mine.code == 0
     assert mine.out == theirs.out
     assert len(mine.out.splitlines()) > 60
+
+
+def test_another_form_of_the_list_is_refused(judge, ours):
+    for output in ("json", "YAML", ""):
+        theirs, mine = (one("config", "repositories", "-o", output) for one in (judge, ours))
+        assert (mine.code, mine.out) == (theirs.code, theirs.out) == (1, "")
+        assert_one_sentence(mine.err)
 
 
 # What may be under `providers`, and what may not; each is read, and printed, or refused.
