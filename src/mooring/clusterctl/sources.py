@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -134,8 +133,8 @@ def _blob(answer: Answer) -> bytes:
         found = json.loads(_body(answer))
         if found["encoding"] != "base64":
             raise ClusterctlError(f"{answer.address} has the encoding {found['encoding']!r}; only base64 is understood")
-        return base64.b64decode(found["content"])
-    except (ValueError, KeyError, TypeError, RecursionError, binascii.Error):
+        return base64.b64decode("".join(found["content"].splitlines()), validate=True)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ClusterctlError(
             f"{answer.address} does not answer with a file: is the address that of a folder?"
         ) from None
