@@ -25,13 +25,12 @@ from mooring.testing.builders import NAMESPACES, namespace_object
 
 SEA = "sea"
 EVERYTHING = ("--show-conditions", "all", "--show-machinesets", "--show-templates", "--show-resourcesets", "--echo")
-RANDOM = ("sloop", "ketch", "brig", "cog")  # names are seeds
+RANDOM = ("sloop", "brig", "cog")  # names are seeds
 AT_RANDOM = (
     (),
     ("--show-conditions", "all", "--grouping=false", "--echo"),
     ("--show-conditions", "all+", "--show-machinesets", "--show-resourcesets", "--show-templates", "--color"),
-    ("--show-conditions", "all", "--v1beta2=false", "--echo"),
-    ("--v1beta2=false", "--color", "--show-machinesets"),
+    ("--show-conditions", "all", "--v1beta2=false", "--color", "--echo", "--show-machinesets"),
 )
 TOLD = (
     ("harbour",),

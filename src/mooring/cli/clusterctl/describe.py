@@ -159,6 +159,14 @@ CLUSTER: Final = Command(
     arguments="NAME",
     least=1,
     most=1,
+    long="""
+        The text is the other clusterctl's own. For programs, -o json and -o yaml give a ClusterDescription of
+        clusterctl.mooring.dev/v1, whose tree has one object per line of the text: apiVersion, kind, namespace, name,
+        part (what it is to the one above it), version, deleting, replicas (current, desired, available, ready,
+        upToDate), status (the condition that stands for it: type, status, severity, reason, message, since),
+        conditions (those that --show-conditions asks for), members (of a group), children. A field with nothing to
+        say is left out.
+    """,
     examples=(
         "mooring clusterctl describe cluster harbour\n"
         "mooring clusterctl describe cluster harbour --show-conditions KubeadmControlPlane,Machine/harbour-1+\n"
