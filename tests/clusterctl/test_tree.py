@@ -308,13 +308,12 @@ def test_what_cannot_be_understood_is_told(argv, told):
         read(*argv)
 
 
-@pytest.mark.parametrize("form", ["short", "json", "yaml"])
+@pytest.mark.parametrize("form", ["", "short", "json", "yaml"])
 def test_the_version_is_that_of_the_judge(judge, ours, form):
-    theirs, mine = judge("version", "-o", form), ours("version", "-o", form)
-    if form == "short":
-        assert mine.out == theirs.out
-    else:
-        told, said = theirs.documents[0]["clusterctl"], mine.documents[0]["clusterctl"]
-        assert {name: said[name] for name in ("major", "minor", "gitVersion")} == {
-            name: told[name] for name in ("major", "minor", "gitVersion")
-        }
+    """But for what each was made with."""
+    theirs, mine = (
+        re.sub(r"((?:[Gg]oVersion|[Cc]ompiler)\"?: ?)(\".*?\"|.*)", r"\1…", one("version", "-o", form).out)
+        for one in (judge, ours)
+    )
+    assert mine == theirs
+    assert "v1.14.2" in mine
