@@ -254,6 +254,20 @@ async def test_text_that_is_none_is_told(tmp_path):
         await repository.components()
 
 
+async def test_a_file_that_is_too_large_is_told(tmp_path):
+    url = Local(tmp_path).repository("plain", {"v1.0.0": ONE})
+    repository = await opened(url, tmp_path)
+    override = tmp_path / "config" / "cluster-api" / "overrides" / LABEL / "v1.0.0"
+    override.mkdir(parents=True)
+    for folder in (tmp_path / "plain" / LABEL / "v1.0.0", override):
+        with (folder / COMPONENTS).open("wb") as sparse:
+            sparse.truncate(1024**4)
+        with pytest.raises(ClusterctlError, match=rf"{folder.name}/components\.yaml is larger than 64 MiB"):
+            await repository.components()
+    with pytest.raises(ClusterctlError, match=r"components\.yaml is larger than 64 MiB"):
+        read_configuration(str(override / COMPONENTS))
+
+
 async def test_an_error_says_which_provider_it_is_about(tmp_path):
     with pytest.raises(ClusterctlError, match=r"repository of the InfrastructureProvider 'shipyard': .* use a folder"):
         await open_repository(shipyard("s3://bucket/x"), configured(tmp_path))

@@ -133,6 +133,34 @@ async def test_a_repository_that_is_not_there_may_be_private(tmp_path):
             await open_repository(shipyard(url), configuration)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [b"<html>log in</html>", b"{}", b"[1]", b'[{"tag_name": 1}]', b'[{"assets": 1}]', b"[" * 100_000, b"\xff", b""],
+)
+async def test_an_answer_that_github_would_not_give_is_told(body, tmp_path):
+    with StandIn(lambda asked: Reply(body=body)) as host:
+        configuration = configured(tmp_path, {"github-server": host.url})
+        url = f"{host.url}/yard/provider/releases/latest/{COMPONENTS}"
+        with pytest.raises(ClusterctlError, match=r"did not answer as GitHub does .* is there a login page in between"):
+            await open_repository(shipyard(url), configuration)
+
+
+async def test_assets_that_github_would_not_have_are_told(tmp_path):
+    odd = [
+        b'{"assets": [{"name": "metadata.yaml"}]}',
+        b'{"assets": [{"name": "metadata.yaml", "id": "../../x"}]}',
+        b"[]",
+    ]
+    for body in odd:
+        with StandIn(lambda asked: Reply(body=body)) as host:  # noqa: B023
+            configuration = configured(tmp_path, {"github-server": host.url})
+            url = f"{host.url}/yard/provider/releases/v1.0.0/{COMPONENTS}"
+            repository = await open_repository(shipyard(url), configuration)
+            with pytest.raises(ClusterctlError, match="did not answer as GitHub does"):
+                await repository.components()
+            assert host.paths == ["/api/v3/repos/yard/provider/releases/tags/v1.0.0"]
+
+
 # GitLab
 
 
