@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +26,7 @@ TEMPLATE: Final = "cluster-template"
 CLUSTER_CLASS: Final = "clusterclass-"
 DEEPEST: Final = 100  # levels of an object; none of Kubernetes is nearly as deep
 _LARGEST: Final = 32 << 20  # bytes; no file of a release is nearly as large
+_MANY: Final = 10_000
 _VARIABLE: Final = "variable-"
 
 
@@ -99,6 +101,7 @@ class Release:
     components: File | None
     templates: tuple[File, ...] = ()
     cluster_classes: tuple[File, ...] = ()
+    deeper: tuple[str, ...] = ()  # files in folders of it, by their paths from here
 
     @property
     def version(self) -> str:
@@ -178,7 +181,14 @@ def _release(folder: Path, provider: Provider) -> Release:
     def files(prefix: str) -> tuple[File, ...]:
         return tuple(File(folder / name) for name in names if name.startswith(prefix) and name.endswith(".yaml"))
 
-    return Release(folder, provider, names, _components(folder, provider, names), files(TEMPLATE), files(CLUSTER_CLASS))
+    components = _components(folder, provider, names)
+    return Release(folder, provider, names, components, files(TEMPLATE), files(CLUSTER_CLASS), _deeper(folder))
+
+
+def _deeper(folder: Path) -> tuple[str, ...]:
+    """What lies where nobody looks. A release has a handful of files: whoever has more has put something else here."""
+    paths = (Path(root, name) for root, _, names in os.walk(folder) if root != str(folder) for name in names)
+    return tuple(sorted(str(path.relative_to(folder)) for path in islice(paths, _MANY)))
 
 
 def _components(folder: Path, provider: Provider, names: tuple[str, ...]) -> File | None:

@@ -26,6 +26,9 @@ def names(release: Release) -> Iterator[str]:
     for name in release.names:
         if name.endswith((".yaml", ".yml")) and _LIKE.search(name) and not _NAME.fullmatch(name):
             yield f"{name} is not found as a template: call it cluster-template.yaml or cluster-template-FLAVOR.yaml"
+    for path in release.deeper:
+        if _NAME.fullmatch(path.rpartition("/")[2]):
+            yield f"{path} is not found as a template: put it beside the components"
 
 
 def default(release: Release) -> Iterator[str]:

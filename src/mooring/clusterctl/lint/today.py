@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -13,12 +12,37 @@ from mooring.clusterctl.lint.releases import readable
 from mooring.clusterctl.objects import described, group_of, kind_of, name_of, text_at, texts_at
 from mooring.clusterctl.providers import COMPATIBLE_CONTRACTS
 
-# Group versions that API servers of today do not have any more.
-_GONE: Final = re.compile(
-    r"(?:extensions|(?:admissionregistration|apiextensions|apiregistration|rbac\.authorization|networking|policy|storage"
-    r"|scheduling|coordination|certificates|discovery|node|batch|events)(?:\.k8s\.io)?)/v\d+(?:alpha|beta)\d+"
-    r"|apps/v1beta[12]|cert-manager\.io/v1(?:alpha|beta)\d+|certmanager\.k8s\.io/.*|policy/v1beta1|batch/v1beta1"
-)
+# Versions that API servers and cert-manager do not have any more, with the kinds that they had; None stands for all.
+_GONE: Final[dict[str, str | None]] = {
+    "admissionregistration.k8s.io/v1beta1": "ValidatingWebhookConfiguration MutatingWebhookConfiguration",
+    "apiextensions.k8s.io/v1beta1": None,
+    "apiregistration.k8s.io/v1beta1": None,
+    "apps/v1beta1": None,
+    "apps/v1beta2": None,
+    "autoscaling/v2beta1": None,
+    "autoscaling/v2beta2": None,
+    "batch/v1beta1": None,
+    "batch/v2alpha1": None,
+    "cert-manager.io/v1alpha2": None,
+    "cert-manager.io/v1alpha3": None,
+    "cert-manager.io/v1beta1": None,
+    "certificates.k8s.io/v1beta1": "CertificateSigningRequest",
+    "certmanager.k8s.io/v1alpha1": None,
+    "coordination.k8s.io/v1beta1": "Lease",
+    "discovery.k8s.io/v1beta1": None,
+    "events.k8s.io/v1beta1": None,
+    "extensions/v1beta1": None,
+    "flowcontrol.apiserver.k8s.io/v1beta1": None,
+    "flowcontrol.apiserver.k8s.io/v1beta2": None,
+    "flowcontrol.apiserver.k8s.io/v1beta3": None,
+    "networking.k8s.io/v1beta1": "Ingress IngressClass",
+    "node.k8s.io/v1beta1": None,
+    "policy/v1beta1": None,
+    "rbac.authorization.k8s.io/v1alpha1": None,
+    "rbac.authorization.k8s.io/v1beta1": None,
+    "scheduling.k8s.io/v1beta1": "PriorityClass",
+    "storage.k8s.io/v1beta1": "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment",
+}
 
 
 def accepted_contract(release: Release) -> Iterator[str]:
@@ -53,7 +77,7 @@ def versions(release: Release) -> Iterator[str]:
     for file in release.files:
         for one in file.objects:
             version = text_at(one, "apiVersion")
-            if _GONE.fullmatch(version):
+            if version in _GONE and kind_of(one) in (_GONE[version] or kind_of(one)).split():
                 yield f"{file.name}: {described(one)} is of {version}, which is gone from today's servers"
 
 
