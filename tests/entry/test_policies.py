@@ -101,7 +101,7 @@ def references(*namespaces):
     return tuple(RoleReference(kind=RoleKind.CLUSTER_ROLE, name="view", namespace=one) for one in namespaces)
 
 
-def oidc(*, roles=(), bound=()):
+def oidc(*, roles=(), bound=(), **more):
     subject = Subject(kind="User", name="me")
     return OidcAccess(
         name="corp",
@@ -109,6 +109,7 @@ def oidc(*, roles=(), bound=()):
         client_id="me",
         role_bindings=(RoleBindings(subjects=(subject,), role_refs=references(*bound)),),
         roles=tuple(Permission(rules=RULES, namespace=one) for one in roles),
+        **more,
     )
 
 
@@ -117,6 +118,7 @@ INSIDE = [
     {"token": TokenAccess()},
     {"token": TokenAccess(role_refs=references("abc-x"))},
     {"oidc": oidc(roles=("abc-x",), bound=("abc-y",))},
+    {"oidc": oidc(bound=("abc-y",), username_prefix="corp", groups_prefix="teams:")},
 ]
 OUTSIDE = [
     ({"token": permissions("abc-x", "")}, "spec.token.permissions[1]"),
@@ -124,6 +126,9 @@ OUTSIDE = [
     ({"token": TokenAccess(role_refs=references(""))}, "spec.token.roleRefs[0]"),
     ({"oidc": oidc(roles=("",))}, "spec.oidc.roles[0]"),
     ({"oidc": oidc(bound=("abc-x", "kube-system"))}, "spec.oidc.roleBindings[0].roleRefs[1].namespace"),
+    # Without a prefix, the issuer could say that somebody is any user or group of the cluster.
+    ({"oidc": oidc(bound=("abc-x",), username_prefix="")}, "spec.oidc.usernamePrefix"),
+    ({"oidc": oidc(bound=("abc-x",), groups_prefix="")}, "spec.oidc.groupsPrefix"),
 ]
 
 

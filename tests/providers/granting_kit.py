@@ -22,7 +22,7 @@ from mooring.providers.sdk.controllers import add_provider
 from mooring.providers.sdk.granting.records import GRANT_ANNOTATION, Record
 from mooring.runtime import Manager
 from mooring.testing.clock import SimulatedClock
-from mooring.testing.managers import at_work, doomed, until
+from mooring.testing.managers import PATIENCE, at_work, doomed, until
 
 PROFILE = "test.workshop.house"
 LABELS = {PROVIDER_LABEL: "workshop", PROFILE_LABEL: PROFILE}
@@ -54,6 +54,14 @@ class Lodge(Gatehouse):
     keeps_clusters = True
 
 
+class Porter(Gatehouse):
+    """One that can have identity providers trusted: it notes down which, and a test says which do not answer."""
+
+    async def oidc(self, order, issuers):
+        self.gate.trusted = [one.url for one in issuers]
+        return {one.name: f"{one.url} does not answer" for one in issuers if one.url in self.gate.silent}
+
+
 @dataclass
 class Gate:
     """A platform with a cluster that is ready, and the real cluster behind it."""
@@ -63,6 +71,8 @@ class Gate:
     works: Works = field(default_factory=Works)
     proxy: object = None  # between the provider and the cluster, if there is one
     provider: type = Gatehouse
+    trusted: list[str] = field(default_factory=list)  # issuers, as a porter was told last
+    silent: set[str] = field(default_factory=set)
     entered: int = 0  # how often somebody asked for the way in
 
     @property
@@ -199,6 +209,36 @@ class Gate:
                     await self.target.delete(resource, part["metadata"]["name"], namespace=where)
 
 
+async def closed(gate: Gate, request, reason):
+    """Nothing is left on either side, and it is told why."""
+    denied = await gate.standing(request.metadata.name, reason)
+    assert (denied.status.phase, denied.status.secret_ref) == ("Denied", None)
+    free = lambda one: not one.metadata.finalizers  # noqa: E731
+    await gate.world.becomes(AccessRequest, request.metadata.name, free, "is free")
+
+    async def is_empty():
+        return (await gate.secret(request.metadata.name), await gate.parts(request)) == (None, {})
+
+    await until(is_empty, "nothing is left of the door")
+
+
+def login(name, url, **more):
+    """A wish for an identity provider whose alice may look at pods."""
+    return {
+        "name": name,
+        "issuer": url,
+        "clientID": "kubernetes",
+        "roles": [{"name": f"{name}-readers", "rules": [READ_PODS]}],
+        "roleBindings": [
+            {
+                "subjects": [{"kind": "User", "name": "alice"}],
+                "roleRefs": [{"kind": "ClusterRole", "name": f"{name}-readers"}],
+            }
+        ],
+        **more,
+    }
+
+
 @contextlib.asynccontextmanager
 async def a_gate(world, target, **given):
     gate = Gate(world, target, **given)
@@ -241,13 +281,13 @@ async def may(connection: Connection, resource, *, namespace=None):
         return True
 
 
-async def refused(connection: Connection, resource=PODS):
+async def refused(connection: Connection, resource=PODS, *, patience=PATIENCE):
     """Until the cluster does not know the holder any more."""
 
     async def is_refused():
         return await may(connection, resource) is None
 
-    await until(is_refused, "the token is refused")
+    await until(is_refused, "the token is refused", patience=patience)
 
 
 async def let_in(connection: Connection, resource=PODS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 
@@ -11,13 +12,17 @@ from granting_kit import ACCOUNTS, LABELS, PODS, READ_PODS, Gate, a_gate, let_in
 from mooring.access.controllers import add_access
 from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster
-from mooring.api.marks import GRANT_FINALIZER, PROVIDER_LABEL
+from mooring.api.marks import GRANT_FINALIZER, PROFILE_LABEL, PROVIDER_LABEL
 from mooring.entry.resources import NAMESPACES, PARTS, SECRETS
-from mooring.kube.errors import NotFound
+from mooring.kube import Client
+from mooring.kube.errors import Forbidden, NotFound
 from mooring.testing.builders import namespace_object
 from mooring.testing.managers import at_work, quiet, until
 
 ROLES = PARTS["ClusterRole"]
+READ_SECRETS = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]}
+# What a cluster may take to refuse a token that was taken back: it remembers for ten seconds that it was good.
+PROMISED = 15.0
 
 
 @pytest.fixture
@@ -96,13 +101,15 @@ async def test_rotated_the_old_one_ends_and_the_new_one_works(gate: Gate) -> Non
         await until(is_new, "there is another kubeconfig")
         new = await gate.entry()
         await let_in(new)
+        await let_in(old)
         # The old one has its grace; revoking ends both at once.
         await gate.annotate("mine", "revoke")
         denied = await gate.standing("mine", "Revoked")
         assert (denied.status.phase, denied.status.secret_ref) == ("Denied", None)
         assert await gate.secret() is None
-        await refused(old, PODS)
-        await refused(new, PODS)
+        async with asyncio.TaskGroup() as waiting:
+            for entry in (old, new):
+                waiting.create_task(refused(entry, PODS, patience=PROMISED))
         await let_in(sibling)
         await gate.annotate("mine", None)
         await gate.granted()
@@ -128,10 +135,39 @@ async def test_a_request_outlives_no_cluster(gate: Gate) -> None:
     async with gate.granting():
         await gate.ask()
         await gate.granted()
+        await gate.ask("half")
+        await gate.granted("half")
         await gate.world.delete(Cluster, "one")
         await gate.world.gone(Cluster, "one")
-        await gate.world.delete(AccessRequest, "mine")
-        await gate.world.gone(AccessRequest, "mine")
+        # One label is enough to know whose it was: the provider is there, so nobody else would let go of it.
+        await gate.world.patch(AccessRequest, "half", {"metadata": {"labels": {PROFILE_LABEL: None}}})
+        for name in ("mine", "half"):
+            await gate.world.delete(AccessRequest, name)
+            await gate.world.gone(AccessRequest, name)
+
+
+async def test_a_token_reads_nobody_elses_secrets(world) -> None:
+    """Where it would hurt most: the cluster is the platform itself, so both kubeconfigs are in what they open."""
+    async with a_gate(world, world.kube) as gate, gate.granting():
+        await gate.ask()
+        await gate.ask("other", token={"permissions": [{"namespace": "elsewhere", "rules": [READ_SECRETS]}]})
+        for name in ("mine", "other"):
+            await gate.granted(name)
+        entry, issue = await gate.entry("other"), (await gate.record()).issue
+        theirs = [(world.namespace, "mine.kubeconfig"), (world.namespace, "other.kubeconfig"), (ACCOUNTS, issue)]
+        await let_in(await gate.entry())
+        async with Client(entry) as client:
+
+            async def is_let_in():
+                with contextlib.suppress(Forbidden):  # servers learn of new bindings a moment later
+                    return await client.list(SECRETS, namespace="elsewhere")
+
+            await until(is_let_in, "it reads where it may")
+            for namespace, name in theirs:
+                with pytest.raises(Forbidden):
+                    await client.get(SECRETS, name, namespace=namespace)
+                with pytest.raises(Forbidden):
+                    await client.list(SECRETS, namespace=namespace)
 
 
 async def test_the_secret_is_its_owners(gate: Gate) -> None:

@@ -2,181 +2,33 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from granting_kit import (
     LABELS,
-    READ_PODS,
     Gate,
     Lodge,
     a_gate,
     clock_at,
-    let_in,
     passing,
     refused,
 )
-from provider_kit import State, WorkshopConfig, condition
+from provider_kit import State, condition
 
-from mooring.access.admission import admission_objects
 from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster, ClusterProfile
-from mooring.api.marks import PROFILE_LABEL, PROVIDER_LABEL
-from mooring.entry.creators import stamp_of
-from mooring.entry.resources import NAMESPACES, PARTS, SECRETS
-from mooring.kube import Client, typed
-from mooring.kube.credentials import bearer
-from mooring.kube.errors import AlreadyExists, Forbidden, ServerError
+from mooring.api.marks import PROFILE_LABEL
 from mooring.runtime.recorder import EVENTS
-from mooring.testing.builders import SERVICE_ACCOUNTS, an_object, namespace_object, service_account
-from mooring.testing.managers import heard, quiet, until
+from mooring.testing.managers import heard, quiet
 
 PROFILE = LABELS[PROFILE_LABEL]
-ASKING = {"apiGroups": ["clusters.openmcp.cloud"], "resources": ["accessrequests"], "verbs": ["create"]}
-TOKEN = {"token": {"permissions": [{"rules": [READ_PODS]}]}}
-MARKED = {"labels": LABELS}
-RBAC = "rbac.authorization.k8s.io"
-ROLES, BINDINGS = PARTS["ClusterRole"], PARTS["ClusterRoleBinding"]
 
 
 @pytest.fixture
 async def gate(world, kube, fault_proxy):
     async with a_gate(world, kube, proxy=fault_proxy) as gate:
         yield gate
-
-
-async def policy_is(gate: Gate, policy):
-    """The platform's owner says who may enter; the provider publishes it."""
-    await gate.world.patch(WorkshopConfig, "house", {"spec": {"access": {"policy": policy}}})
-    published = lambda one: one.spec.access is not None and one.spec.access.policy == policy  # noqa: E731
-    return await gate.world.becomes(ClusterProfile, PROFILE, published, f"says {policy}")
-
-
-async def closed(gate: Gate, request, reason):
-    """Nothing is left on either side, and it is told why."""
-    denied = await gate.standing(request.metadata.name, reason)
-    assert (denied.status.phase, denied.status.secret_ref) == ("Denied", None)
-    assert (await gate.secret(request.metadata.name), await gate.parts(request)) == (None, {})
-    await gate.world.becomes(AccessRequest, request.metadata.name, lambda one: not one.metadata.finalizers, "is free")
-
-
-# -- who may enter --------------------------------------------------------------------------------------------------
-
-
-async def test_a_policy_that_becomes_stricter_closes_doors(gate: Gate) -> None:
-    async with gate.granting() as manager:
-        await gate.world.ready()
-        await heard(manager, await policy_is(gate, "All"))
-        there = f"{gate.world.namespace}-b"
-        await gate.world.kube.create(NAMESPACES, namespace_object(there))
-        home = {"name": "one", "namespace": gate.world.namespace}
-        spec = {"clusterRef": home, "token": {"permissions": []}}
-        request = await gate.world.create(
-            AccessRequest, "mine", metadata={"labels": LABELS}, namespace=there, spec=spec
-        )
-        granted = await gate.world.becomes(AccessRequest, "mine", _has_secret, "is granted", namespace=there)
-        assert granted.status.phase == "Granted"
-        await policy_is(gate, "SameNamespace")
-        denied = await gate.world.becomes(
-            AccessRequest, "mine", lambda one: one.status.phase == "Denied", "is denied", namespace=there
-        )
-        assert (denied.status.reason, denied.status.secret_ref) == ("ForeignNamespace", None)
-        assert await gate.parts(request) == {}
-        assert (await gate.world.kube.list(SECRETS, namespace=there)).items == []
-
-
-def _has_secret(request) -> bool:
-    return request.status is not None and request.status.secret_ref is not None
-
-
-async def test_labels_that_become_wrong_close_the_door(gate: Gate) -> None:
-    async with gate.granting():
-        request = await gate.ask()
-        await gate.granted()
-        await gate.world.patch(AccessRequest, "mine", {"metadata": {"labels": {PROVIDER_LABEL: "other"}}})
-        await closed(gate, request, "WrongLabel")
-        await gate.world.patch(AccessRequest, "mine", {"metadata": {"labels": LABELS}})
-        await gate.granted()
-        await let_in(await gate.entry())
-
-
-async def test_creators_must_be_allowed_and_are_asked_again(gate: Gate) -> None:
-    await stamping(gate)
-    async with gate.granting() as manager:
-        await gate.world.ready()
-        jane = await somebody(gate, ASKING)
-        body = an_object(AccessRequest, "mine", gate.world.namespace, spec={"clusterRef": {"name": "one"}, **TOKEN})
-        async with Client(jane) as client:
-
-            async def created():
-                with contextlib.suppress(Forbidden):  # servers learn of new bindings a moment later
-                    return await client.create(typed(AccessRequest), {**body, "metadata": body["metadata"] | MARKED})
-
-            request = await until(created, "she may ask")
-        await gate.granted()
-        await heard(manager, await policy_is(gate, "Creator"))
-        await closed(gate, request, "CreatorMayNot")
-        binding = await let_enter(gate, request)
-
-        async def asked_again():
-            await gate.annotate("mine", "reconcile")
-            return (await gate.world.get(AccessRequest, "mine")).status.phase == "Granted"
-
-        await until(asked_again, "she may enter")
-        entry = await gate.entry()
-        await let_in(entry)
-        await gate.world.kube.delete(BINDINGS, binding)
-
-        async def rotated():
-            await gate.annotate("mine", "rotate")
-            return (await gate.world.get(AccessRequest, "mine")).status.phase == "Denied"
-
-        await until(rotated, "she may enter no more")
-        await closed(gate, request, "CreatorMayNot")
-        await refused(entry)
-
-
-async def stamping(gate: Gate):
-    """The admission policies at work. They stay: they are the same for every test."""
-    kube = gate.world.kube
-    for one in admission_objects():
-        with contextlib.suppress(AlreadyExists):
-            await kube.create(await kube.resource(one["apiVersion"], one["kind"]), one)
-    body = an_object(AccessRequest, "probe", gate.world.namespace, spec={"clusterRef": {"name": "one"}, **TOKEN})
-
-    async def stamped():
-        with contextlib.suppress(ServerError):  # it has not read the schema of our kinds yet
-            return stamp_of(await kube.create(typed(AccessRequest), body, dry_run=True))
-
-    await until(stamped, "creations are stamped")
-
-
-async def somebody(gate: Gate, rule):
-    """A connection to the platform as somebody who may do this, and nothing else."""
-    kube, namespace, account = gate.world.kube, gate.world.namespace, "jane"
-    await kube.create(SERVICE_ACCOUNTS, service_account(account, namespace))
-    await bound(gate, f"ask-{namespace}", rule, {"kind": "ServiceAccount", "name": account, "namespace": namespace})
-    wish = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
-    answer = await kube.create(SERVICE_ACCOUNTS, wish, name=account, namespace=namespace, subresource="token")
-    return replace(kube.connection, credentials=bearer(answer["status"]["token"]))
-
-
-async def let_enter(gate: Gate, request):
-    """Give its creator the right to enter clusters; gives the name of the binding."""
-    rule = {"apiGroups": ["clusters.openmcp.cloud"], "resources": ["clusters"], "verbs": ["access"]}
-    subject = {"apiGroup": RBAC, "kind": "User", "name": stamp_of(request).user}
-    return await bound(gate, f"enter-{gate.world.namespace}", rule, subject)
-
-
-async def bound(gate: Gate, name, rule, subject):
-    about = {"apiVersion": f"{RBAC}/v1", "metadata": {"name": name}}
-    role = {"apiGroup": RBAC, "kind": "ClusterRole", "name": name}
-    await gate.world.kube.create(ROLES, {**about, "kind": "ClusterRole", "rules": [rule]})
-    binding = {**about, "kind": "ClusterRoleBinding", "subjects": [subject], "roleRef": role}
-    await gate.world.kube.create(BINDINGS, binding)
-    return name
 
 
 # -- clusters that change -------------------------------------------------------------------------------------------

@@ -84,6 +84,7 @@ def test_the_beginning():
     assert step(request(finalizers=())) == Open(fresh=True, issue=True)
     # Somebody was here before: what is there is looked at.
     assert step() == Open(mend=True, issue=True)
+    assert step(request(finalizers=()), suspect=True) == Open(mend=True, issue=True)
     assert isinstance(step(into=cluster(ready=False)), Wait)
     assert isinstance(step(into=cluster(deleting=True)), Wait)
 
@@ -103,7 +104,6 @@ def test_all_is_well_until_the_renewal():
     [
         ({"door": "another"}, Open(mend=True)),
         ({"generation": 0}, Open()),
-        ({"asked": True}, Open()),
         ({"lifetime": 60.0}, Open(issue=True)),
         ({"server": "https://before.example"}, Open(issue=True)),
         ({"issue": ""}, Open(issue=True)),
@@ -137,7 +137,9 @@ def test_what_closes_comes_before_all_else(noted):
     assert (unfit.reason, "verbs" in unfit.message) == ("InvalidRequest", True)
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("", 30 * DAY), ("1h", 3600), ("0s", 30 * DAY), ("5m", 300)])
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("", 30 * DAY), ("1h", 3600), ("0s", 30 * DAY), ("5m", 300), ("1ms", 60)]
+)
 def test_lifetimes(text, seconds):
     assert lifetime_of(request(token={"lifetime": text})) == seconds
 

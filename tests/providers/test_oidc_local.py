@@ -76,6 +76,8 @@ async def test_users_are_let_in_while_their_issuer_is_trusted(yard: Yard, author
         assert set(bob.groups) == {"dev", "system:authenticated"}
         assert await who(cluster, lab.token("eve", "system:masters", email="eve@lab.example")) is None
         assert await who(cluster, lab.token("eve", email="system:admin")) is None
+        assert await who(cluster, lab.token("eve", "mooring:controllers", email="eve@lab.example")) is None
+        assert await who(cluster, lab.token("eve", email="mooring:provider-local")) is None
         assert (await accepted(cluster, token)).name == "corp:alice"
 
         # The order does not count, and asking again changes nothing.

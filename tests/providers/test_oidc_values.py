@@ -110,6 +110,8 @@ def test_prefixes_are_the_name_unless_something_else_is_said():
         (issuer("lab", "https://lab.example", usernamePrefix=""), "prefixes"),
         (issuer("lab", "https://lab.example", usernamePrefix="system"), "usernamePrefix may not begin with 'system:'"),
         (issuer("lab", "https://lab.example", groupsPrefix="system:a:"), "groupsPrefix may not begin with 'system:'"),
+        (issuer("mooring", "https://lab.example"), "usernamePrefix may not begin with 'mooring:'"),
+        (issuer("lab", "https://lab.example", groupsPrefix="mooring"), "groupsPrefix may not begin with 'mooring:'"),
     ],
 )
 def test_nobody_can_pass_for_somebody_elses_users(mine, word):

@@ -31,7 +31,7 @@ class TokenAccess(Part, frozen=True, kw_only=True):
         str,
         about(
             """How long a token lives before it must have been replaced by a newer one, such as 1h. The cluster may
-            grant less. Absent: 720h.""",
+            grant less. Less than a minute counts as one. Absent: 720h.""",
             pattern=DURATION_PATTERN,
             max_length=64,
         ),

@@ -97,7 +97,7 @@ class KubeconfigRequestSpec(Part, frozen=True, kw_only=True):
         int,
         about(
             """How many seconds a kubeconfig works. Well before that it is replaced by another, as long as this object
-            is there. Absent: 3600.""",
+            is there. Fewer than 60 count as 60. Absent: 3600.""",
             format="int64",
             minimum=1,
             maximum=2**32,

@@ -19,11 +19,15 @@ from mooring.controlplane.files import state_text
 MOST_ISSUERS: Final = 64  # an API server takes no more
 
 _HEALTH_PATHS: Final = ("/livez", "/readyz", "/healthz")
-# What begins so is Kubernetes' own, system:masters above all; no identity provider may say who that is, even if
-# nothing is put before what it says.
-_OWN_NAMES: Final = (
-    ("!user.username.startsWith('system:')", "the name of a user may not begin with 'system:'"),
-    ("user.groups.all(group, !group.startsWith('system:'))", "the name of a group may not begin with 'system:'"),
+# What begins so is Kubernetes' own, system:masters above all, or ours; no identity provider may say who that is, even
+# if nothing is put before what it says.
+_OWN_NAMES: Final = tuple(
+    rule
+    for own in ("system:", "mooring:")
+    for rule in (
+        (f"!user.username.startsWith('{own}')", f"the name of a user may not begin with '{own}'"),
+        (f"user.groups.all(group, !group.startsWith('{own}'))", f"the name of a group may not begin with '{own}'"),
+    )
 )
 _IN_EFFECT: Final = re.compile(
     rb'^apiserver_authentication_config_controller_last_config_info\{(?:[^}]*,)?hash="sha256:([0-9a-f]{64})"', re.M

@@ -46,6 +46,9 @@ RIGHTS: Final[list[dict[str, Any]]] = [
     {"apiGroups": [REVIEWS.group], "resources": [REVIEWS.plural], "verbs": ["create"]},
 ]
 
+# What is said of requests whose creators may not enter, or cannot be told.
+DENIALS: Final = frozenset({Denial.NOT_CREATORS, Denial.CREATOR_UNKNOWN, Denial.CREATOR_UNSUPPORTED})
+
 _LATER = "When that has changed, annotate the request with openmcp.cloud/operation=reconcile."
 
 

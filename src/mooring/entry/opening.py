@@ -76,6 +76,13 @@ async def mend(client: Client, door: Door) -> bool:
     return bool(wrong or leftovers)
 
 
+async def withdraw(client: Client, door: Door) -> None:
+    """Remove whatever is there and is not as the door wants it: rights that were withdrawn end. It makes nothing."""
+    there = await parts_of(client, door.entrant)
+    wanted = {_part(one): one for one in door.objects}
+    await remove(client, {part: one for part, one in there.items() if not _is_wanted(part, one, wanted)})
+
+
 async def parts_of(client: Client, entrant: Entrant) -> dict[Part, Object]:
     """Everything in the cluster that carries the entrant's marks."""
     return await parts_selected(client, entrant.selector)
@@ -188,6 +195,10 @@ async def _make_namespace(client: Client, door: Door, name: str) -> None:
         await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     except AlreadyExists:
         return  # somebody was quicker
+
+
+def _is_wanted(part: Part, stored: Object, wanted: Mapping[Part, Document]) -> bool:
+    return part in wanted and _is_so(stored, wanted[part])
 
 
 def _is_so(stored: Object, wanted: Document) -> bool:

@@ -17,6 +17,7 @@ from mooring.api.clusters import Cluster, ClusterProfile, Tenancy
 from mooring.api.durations import seconds_of
 from mooring.api.marks import PROFILE_LABEL, PROVIDER_LABEL
 from mooring.api.policies import AccessPolicy, AccessRules
+from mooring.entry.doors import groups_prefix, username_prefix
 from mooring.entry.entrants import ACCOUNTS
 from mooring.kube import ObjectKey, key_of
 
@@ -166,6 +167,14 @@ def _outside(spec: AccessRequestSpec, prefix: str) -> Iterator[str]:
             yield f"{field}.namespace is {namespace!r}, which is nobody's on a shared cluster."
         elif not namespace.startswith(prefix):
             yield f"{field}.namespace is {namespace!r}; on this shared cluster it must begin with {prefix!r}."
+    if spec.oidc is not None:
+        prefixes = {"usernamePrefix": username_prefix(spec.oidc), "groupsPrefix": groups_prefix(spec.oidc)}
+        yield from (
+            f"spec.oidc.{field} is empty, and then its users could call themselves like anybody else on this shared "
+            f"cluster; leave it out, or choose one."
+            for field, put_before in prefixes.items()
+            if not put_before
+        )
 
 
 def _reaches(spec: AccessRequestSpec) -> Iterator[tuple[str, str]]:

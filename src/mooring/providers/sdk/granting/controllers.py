@@ -12,6 +12,7 @@ from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.api.conditions import READY, found
 from mooring.api.marks import GRANT_FINALIZER
 from mooring.api.requests import ClusterRequest
+from mooring.entry.creators import DENIALS
 from mooring.entry.creators import RIGHTS as JUDGING_RIGHTS
 from mooring.entry.entrants import ENTRANT_LABEL
 from mooring.kube import Bare, Change, ObjectKey, key_of
@@ -90,7 +91,8 @@ class _Wakes:
         self._seen = seen
 
     def request_asks(self, change: Change[AccessRequest]) -> bool:
-        return any_of(asked_for, labels_changed, annotations_changed, _was_let_go)(change) or _status_lost(change)
+        asks = any_of(asked_for, labels_changed, annotations_changed, _was_let_go, _status_lost, _was_denied)
+        return asks(change)
 
     def secret_to_requests(self, change: Change[Bare]) -> Iterable[ObjectKey]:
         """A Secret that is gone, or that somebody has laid a hand on."""
@@ -125,6 +127,16 @@ def _looks(cluster: Cluster) -> object:
 def _status_lost(change: Change[AccessRequest]) -> bool:
     before, after = change.before, change.after
     return before is not None and after is not None and before.status is not None and after.status is None
+
+
+def _was_denied(change: Change[AccessRequest]) -> bool:
+    """Whoever prepares requests has found that the creator may not enter any more, and the door is still open."""
+    before, after = change.before, change.after
+    return _denial(after) in DENIALS and _denial(before) != _denial(after) and after is not None and _is_held(after)
+
+
+def _denial(request: AccessRequest | None) -> str:
+    return request.status.reason if request is not None and request.status is not None else ""
 
 
 def _was_let_go(change: Change[AccessRequest]) -> bool:

@@ -41,6 +41,11 @@ class Keeper:
         """What is remembered of the grant; None if there is none, or its Secret is gone."""
         return record_in(self._there(request), entrant)
 
+    def keeps(self, request: AccessRequest) -> bool:
+        """Whether a Secret of this request is there."""
+        there = self._there(request)
+        return there is not None and belongs_to(there, request.metadata.uid)
+
     async def is_spoiled(self, request: AccessRequest, entrant: Entrant) -> bool:
         """Whether somebody has changed what the Secret holds. Asked only of one that was touched."""
         if entrant.uid not in self._seen.touched:
@@ -90,7 +95,7 @@ class Keeper:
 
     async def remove(self, request: AccessRequest) -> None:
         there = self._there(request)
-        if there is not None and belongs_to(there, request.metadata.uid):
+        if there is not None and self.keeps(request):
             await self._delete(there)
 
     def _there(self, request: AccessRequest) -> Bare | None:

@@ -15,11 +15,11 @@ from mooring.entry.closing import close
 from mooring.entry.doors import Door, Unfit, oidc_door, token_door
 from mooring.entry.entrants import ACCOUNTS, Entrant
 from mooring.entry.kubeconfigs import oidc_kubeconfig, token_kubeconfig
-from mooring.entry.opening import NamespaceMissing, NotOurs, Unsettled, make, mend, together
+from mooring.entry.opening import NamespaceMissing, NotOurs, Unsettled, make, mend, together, withdraw
 from mooring.entry.renewing import GRACE
 from mooring.entry.resources import ACCOUNTS as ACCOUNT_KIND
 from mooring.entry.resources import SECRETS
-from mooring.entry.tokens import Issued, issue, retire
+from mooring.entry.tokens import Issued, issue, retire, retire_all_but
 from mooring.kube import Client, KubeError, ObjectKey, key_of
 from mooring.kube.errors import BadRequest, Invalid, InvalidName, NotFound
 from mooring.providers.sdk.asking import ProviderFailed
@@ -93,6 +93,13 @@ class Maker:
     async def retire(self, visit: Visit, entrant: Entrant, issues: Iterable[str]) -> None:
         async with self.entered(visit) as target:
             await together(*(retire(target, ACCOUNTS, one, entrant=entrant) for one in issues))
+
+    async def withdraw(self, visit: Visit, door: Door) -> None:
+        """Take away what is there and differs from the door, and tokens if it has none."""
+        async with self.entered(visit) as target:
+            if not door.account:
+                await retire_all_but(target, ACCOUNTS, door.entrant, kept=())
+            await withdraw(target, door)
 
     async def close(self, visit: Visit, entrant: Entrant) -> None:
         async with self.entered(visit) as target:

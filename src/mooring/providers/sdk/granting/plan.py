@@ -20,6 +20,8 @@ from mooring.providers.sdk.granting.records import Record
 
 # Seconds. A token that was issued later than now was issued by another clock, which tells nothing about its end.
 _SKEW: Final = 300.0
+# Whoever asks for less gets this much: else there would be nothing to do but to replace tokens.
+_LEAST: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +116,7 @@ def _beginning(sight: Sight, door: Door) -> Step:
     if not _can_be_entered(sight.cluster):
         message = "The cluster is not ready yet."
         return Wait(reason=Reason.CLUSTER_NOT_READY, message=message, void=sight.record is not None)
-    fresh = GRANT_FINALIZER not in sight.request.metadata.finalizers
+    fresh = GRANT_FINALIZER not in sight.request.metadata.finalizers and not sight.suspect
     return Open(fresh=fresh, mend=not fresh, issue=bool(door.account))
 
 
@@ -134,7 +136,7 @@ def lifetime_of(request: AccessRequest) -> float:
         asked = seconds_of(wish.lifetime)
     except ValueError:
         return USUAL  # the server lets no such text through
-    return asked if asked > 0 else USUAL
+    return max(asked, _LEAST) if asked > 0 else USUAL
 
 
 def _operation(request: AccessRequest) -> str:
@@ -167,8 +169,7 @@ def _needs_token(sight: Sight, record: Record) -> bool:
 
 def _is_old(sight: Sight, record: Record) -> bool:
     """Whether it tells what was true before."""
-    changed = record.generation != sight.request.metadata.generation or record.asked != sight.verdict.ask_creator
-    return changed or _has_moved(sight.cluster, record)
+    return record.generation != sight.request.metadata.generation or _has_moved(sight.cluster, record)
 
 
 def _has_moved(cluster: Cluster, record: Record) -> bool:

@@ -7,16 +7,12 @@ Stopped after any of them, the next run finds the finalizer but no record, looks
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
-import msgspec
-
 from mooring.api.access import AccessRequest
-from mooring.api.marks import GRANT_FINALIZER
-from mooring.entry.creators import may_enter
+from mooring.api.marks import GRANT_FINALIZER, PROVIDER_LABEL
 from mooring.entry.entrants import Entrant
-from mooring.entry.policies import cluster_named, judged, request_named
+from mooring.entry.policies import cluster_named
 from mooring.kube import ObjectKey, key_of
 from mooring.providers.sdk.access import responsible_for
 from mooring.providers.sdk.granting import status
@@ -42,7 +38,6 @@ class Granter:
         self._seen = seen
         self._maker = maker
         self._trust = trust
-        self._client = manager.client
         self._clock = manager.clock
         self._recorder = manager.recorder
         self._keeper = keeper
@@ -59,7 +54,7 @@ class Granter:
         visit = self._visit(request)
         if request.metadata.deleting:
             return await self._end(request, visit)
-        if visit is None or not (self._is_asked(visit) or GRANT_FINALIZER in request.metadata.finalizers):
+        if visit is None or not (self._is_asked(visit) or self._may_be_open(request)):
             return Outcome.await_change()
         try:
             return await self._answer(visit)
@@ -85,6 +80,11 @@ class Granter:
     def _is_asked(self, visit: Visit) -> bool:
         """Anybody may have written the labels: they are no more than a hint to look."""
         return responsible_for(visit.request, self._seen.sdk.name, profile=visit.cluster.spec.profile)
+
+    def _may_be_open(self, request: AccessRequest) -> bool:
+        """Whether something of ours may be in the cluster. The finalizer alone does not tell: anybody can remove it."""
+        is_held = GRANT_FINALIZER in request.metadata.finalizers
+        return is_held or self._keeper.keeps(request) or request.metadata.uid in self.suspects
 
     # -- granting -----------------------------------------------------------------------------------------------
 
@@ -114,9 +114,10 @@ class Granter:
 
     async def _sight(self, visit: Visit) -> Sight:
         request = visit.request
-        holds = await self._seen.holds(request_named(request), visit.cluster)
         entrant = await self._seen.entrant(request)
-        verdict = judged(request, visit.cluster, visit.profile, holds=holds)
+        verdict = await self._seen.judged(request, visit.cluster, visit.profile)
+        if verdict.ask_creator:
+            verdict = await self._seen.creators_say(request, visit.cluster)
         record = self._keeper.record(request, entrant)
         enters = verdict.allowed and is_entered(request, visit.cluster)
         translated = await self.translator.translated(visit) if enters else None
@@ -141,25 +142,31 @@ class Granter:
     async def _open(self, step: Open, visit: Visit, sight: Sight) -> Outcome:
         if sight.door is None:
             raise TypeError("what cannot be made is not opened")
-        if sight.verdict.ask_creator:
-            verdict = await may_enter(self._client, visit.request, key_of(visit.cluster))
-            if not verdict.allowed:
-                return await self._shut(Shut(reason=verdict.reason, message=verdict.message), visit)
         await self._keeper.check(visit.request, ask=not step.fresh and sight.record is None)
         uid = visit.request.metadata.uid
         self.under_way.add(uid)
         try:
             request = await self._teller.held(visit.request)
             held = Visit(request=request, cluster=visit.cluster, profile=visit.profile)
-            await self._trust.establish(held)
+            await self._establish(held, sight, step)
             made = await self._maker.open(step, held, sight.door, sight.valid, now=sight.now)
-            made = replace(made, record=msgspec.structs.replace(made.record, asked=sight.verdict.ask_creator))
             await self._write_down(made, held, sight.door.entrant)
         finally:
             self.under_way.discard(uid)
         self.suspects.discard(uid)
         await self._settle(visit, request)
         return self._at(next_look(request, made.record))
+
+    async def _establish(self, visit: Visit, sight: Sight, step: Open) -> None:
+        """Have its identity provider trusted, if it wants one. Whatever goes wrong: what is asked for no more ends."""
+        try:
+            await self._trust.establish(visit)
+        except Exception:
+            if step.mend and sight.door is not None:
+                await self._maker.withdraw(visit, sight.door)
+                if sight.record is not None and sight.record.issue and not sight.door.account:
+                    await self._keeper.remove(visit.request)  # its token is dead
+            raise
 
     async def _write_down(self, made: Made, visit: Visit, entrant: Entrant) -> None:
         if made.kubeconfig is None:
@@ -189,7 +196,7 @@ class Granter:
     async def _shut(self, step: Shut, visit: Visit) -> Outcome:
         """Nothing is left in the cluster, nor of the kubeconfig; the request stays, and says why."""
         request = visit.request
-        if GRANT_FINALIZER in request.metadata.finalizers:
+        if self._may_be_open(request):
             # First what can be done in any case: nobody finds the kubeconfig any more.
             await self._keeper.remove(request)
             try:
@@ -198,6 +205,7 @@ class Granter:
                 message = f"{step.message} It is not ended in the cluster yet. {answer}"
                 await self._teller.tell(request, status.denied, answer.reason, message)
                 raise TryAgain(str(answer)) from None
+            self.suspects.discard(request.metadata.uid)
             await self._teller.let_go(request)
             self._announce(request, step)
         await self._teller.tell(request, status.denied, step.reason, step.message)
@@ -214,7 +222,7 @@ class Granter:
         await self._trust.withdraw(visit)
 
     async def _end(self, request: AccessRequest, visit: Visit | None) -> Outcome:
-        if GRANT_FINALIZER not in request.metadata.finalizers:
+        if not self._may_be_open(request):
             return Outcome.await_change()
         if visit is None:
             return await self._end_without_cluster(request)
@@ -225,6 +233,7 @@ class Granter:
             if not await self._seen.is_gone(key_of(visit.cluster), visit.cluster.metadata.uid):
                 await self._tell_pending(visit, answer.reason, str(answer))
                 raise TryAgain(str(answer)) from None
+        self.suspects.discard(request.metadata.uid)
         await self._keeper.remove(request)  # its owner would take it along, too, but not at once
         await self._teller.let_go(request)
         return Outcome.await_change()
@@ -232,7 +241,8 @@ class Granter:
     async def _end_without_cluster(self, request: AccessRequest) -> Outcome:
         """The cluster is gone, and took along what was made there; or it is somebody else's matter."""
         named = cluster_named(request)
-        ours = responsible_for(request, self._seen.sdk.name)
+        # The other label may be gone, and then nobody else would let go of it.
+        ours = request.metadata.labels.get(PROVIDER_LABEL) == self._seen.sdk.name
         if ours and (named is None or await self._seen.is_gone(named)):
             await self._teller.let_go(request)
         return Outcome.await_change()

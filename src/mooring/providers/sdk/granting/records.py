@@ -32,7 +32,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     server: str
     cluster: str = ""  # the uid of the Cluster that it leads into
     generation: int = 0
-    asked: bool = False  # whether the policy had us ask for the creator's rights
     digest: str = ""  # of what the Secret holds
     issue: str = ""  # the Secret in the cluster that the token lives with; empty where there is no token
     account: str = ""  # the uid of the account that the token is of

@@ -9,12 +9,13 @@ from typing import Final
 
 from mooring.api.access import AccessRequest
 from mooring.api.claims import claims_on
-from mooring.api.clusters import Cluster
+from mooring.api.clusters import Cluster, ClusterProfile
 from mooring.api.marks import PROVIDER_LABEL
 from mooring.api.requests import ClusterRequest
+from mooring.entry.creators import may_enter
 from mooring.entry.entrants import ENTRANT_LABEL, REQUEST_ANNOTATION, Entrant
 from mooring.entry.opening import Part
-from mooring.entry.policies import cluster_named
+from mooring.entry.policies import Verdict, cluster_named, judged, request_named
 from mooring.kube import Bare, Change, Object, ObjectKey, key_of, metadata_of, typed, untyped
 from mooring.kube.errors import InvalidName, NotFound
 from mooring.providers.sdk.seen import Seen
@@ -80,7 +81,16 @@ class AccessSeen:
     def of_uid(self, uid: str) -> list[AccessRequest]:
         return self.requests.by("uid", uid)
 
-    async def holds(self, request: ObjectKey | None, cluster: Cluster) -> bool | None:
+    async def judged(self, request: AccessRequest, cluster: Cluster, profile: ClusterProfile) -> Verdict:
+        """What the policy of the cluster says. With ``ask_creator``, :meth:`creators_say` the rest."""
+        holds = await self._holds(request_named(request), cluster)
+        return judged(request, cluster, profile, holds=holds)
+
+    async def creators_say(self, request: AccessRequest, cluster: Cluster) -> Verdict:
+        """Whether the creator of a request may enter, as of now: rights change without a word to us."""
+        return await may_enter(self._client, request, key_of(cluster))
+
+    async def _holds(self, request: ObjectKey | None, cluster: Cluster) -> bool | None:
         """Whether a ClusterRequest holds the cluster, where the cluster does not say whose its claims are.
 
         None if all claims are signed: then the cluster itself tells.

@@ -17,6 +17,7 @@ import structlog
 from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster
 from mooring.api.conditions import READY, is_true
+from mooring.api.marks import GRANT_FINALIZER
 from mooring.entry.entrants import ACCOUNTS, INSTALLATION_LABEL
 from mooring.entry.opening import Part, Unsettled, is_whole, parts_selected, remove
 from mooring.entry.resources import SECRETS
@@ -103,7 +104,8 @@ class Sweeper:
             parts = await parts_selected(target, selector)
             await self._tend_doors(target, cluster, parts, [one["metadata"]["name"] for one in secrets])
             await self._tend_tokens(target, secrets)
-        await self._trust.look(cluster, profile)  # also if nobody asks for any: somebody may have, whom a hand removed
+        # Also if nobody asks for any: somebody may have, whom a hand removed.
+        await self._trust.look_again(cluster, profile)
 
     async def _tend_doors(
         self, target: Client, cluster: Cluster, parts: Mapping[Part, Object], issues: Collection[str]
@@ -112,12 +114,18 @@ class Sweeper:
         accounts = {one["metadata"]["uid"] for (kind, _), one in parts.items() if kind == "ServiceAccount"}
         known = {one.metadata.uid: one for one in self._seen.by_cluster(key_of(cluster))}
         for uid, request in known.items():
-            if await self._is_damaged(request, doors.get(uid, {}), accounts, issues):
+            door = doors.get(uid, {})
+            if self._is_disowned(request, door) or await self._is_damaged(request, door, accounts, issues):
                 self._granter.suspects.add(uid)
                 self._wake(key_of(request))
         for uid in doors.keys() - known.keys():
             if await self._is_forgotten(next(iter(doors[uid].values()))):
                 await remove(target, doors[uid])
+
+    def _is_disowned(self, request: AccessRequest, parts: Mapping[Part, Object]) -> bool:
+        """Whether there is a door that the request does not own up to: somebody took our finalizer away."""
+        is_under_way = request.metadata.uid in self._granter.under_way
+        return bool(parts) and GRANT_FINALIZER not in request.metadata.finalizers and not is_under_way
 
     async def _is_damaged(
         self, request: AccessRequest, parts: Mapping[Part, Object], accounts: Collection[str], issues: Collection[str]

@@ -17,9 +17,9 @@ from weakref import WeakValueDictionary
 
 from mooring.api.access import AccessRequest, OidcAccess
 from mooring.api.clusters import Cluster, ClusterProfile
-from mooring.api.marks import GRANT_FINALIZER, OPERATION_ANNOTATION, OPERATION_REVOKE
+from mooring.api.marks import CREATOR_ANNOTATION, GRANT_FINALIZER, OPERATION_ANNOTATION, OPERATION_REVOKE
 from mooring.entry.doors import groups_prefix, username_prefix
-from mooring.entry.policies import judged, request_named
+from mooring.entry.opening import together
 from mooring.kube import ObjectKey, key_of
 from mooring.providers.sdk.asking import ProviderFailed, asked
 from mooring.providers.sdk.granting.making import Visit
@@ -30,7 +30,8 @@ from mooring.providers.sdk.provider import Issuer, Refused
 from mooring.providers.sdk.status import version_in
 from mooring.runtime import TryAgain
 
-_OWN: Final = "system:"  # what begins so is Kubernetes' own
+# What begins so is kept for the servers' and for our own programs.
+_OWN: Final = {"system:": "Kubernetes", "mooring:": "Mooring"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Trust:
         # One list at a time for each cluster, or an older one could come last.
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._told: dict[str, _Told] = {}  # by the cluster's uid
+        self._known: dict[str, str] = {}  # by the uid of a request: its creator, who may enter, as of the last look
         self._leaving: set[str] = set()  # uids of requests that were taken back, and may not be let go of yet
 
     async def establish(self, visit: Visit) -> None:
@@ -90,10 +92,17 @@ class Trust:
             await self._forget_former(visit)
             return
         self._leaving = {uid for uid in self._leaving if self._seen.of_uid(uid)} | {visit.request.metadata.uid}
-        await self.look(visit.cluster, visit.profile)
+        await self._look(visit.cluster, visit.profile)
 
-    async def look(self, cluster: Cluster, profile: ClusterProfile) -> None:
-        """Have the cluster trust whom it should, whatever it was told before."""
+    async def look_again(self, cluster: Cluster, profile: ClusterProfile) -> None:
+        """Have the cluster trust whom it should, whatever was true before: what creators may do, too."""
+        here = {one.metadata.uid for one in self._seen.by_cluster(key_of(cluster))}
+        self._known = {
+            uid: creator for uid, creator in self._known.items() if uid not in here and self._seen.of_uid(uid)
+        }
+        await self._look(cluster, profile)
+
+    async def _look(self, cluster: Cluster, profile: ClusterProfile) -> None:
         try:
             async with self._turn(cluster):
                 await self._tell(cluster, profile, accepted(await self._requests(cluster, profile)))
@@ -107,7 +116,7 @@ class Trust:
         if before is None:
             return
         if list(before.issuers) != accepted(await self._requests(visit.cluster, visit.profile)):
-            await self.look(visit.cluster, visit.profile)
+            await self._look(visit.cluster, visit.profile)
 
     def _turn(self, cluster: Cluster) -> asyncio.Lock:
         return self._turns.setdefault(cluster.metadata.uid, asyncio.Lock())
@@ -115,10 +124,23 @@ class Trust:
     async def _requests(self, cluster: Cluster, profile: ClusterProfile, *, but: str = "") -> list[AccessRequest]:
         """All whose identity provider is to be trusted. Anybody can write our finalizer, so each is judged, too."""
         found = [one for one in self._seen.by_cluster(key_of(cluster)) if self._stands(one, but)]
-        verdicts = [
-            judged(one, cluster, profile, holds=await self._seen.holds(request_named(one), cluster)) for one in found
-        ]
-        return [one for one, verdict in zip(found, verdicts, strict=True) if verdict.allowed]
+        may = await together(*(self._may(one, cluster, profile) for one in found))
+        return [one for one, is_allowed in zip(found, may, strict=True) if is_allowed]
+
+    async def _may(self, request: AccessRequest, cluster: Cluster, profile: ClusterProfile) -> bool:
+        """Whether it may enter. What its creator may do is asked once, and again when somebody looks now and then: else
+        each request would cost as many questions as there are requests."""
+        verdict = await self._seen.judged(request, cluster, profile)
+        if not verdict.ask_creator:
+            return verdict.allowed
+        uid, creator = request.metadata.uid, request.metadata.annotations.get(CREATOR_ANNOTATION, "")
+        if self._known.get(uid) == creator:
+            return True
+        if not (await self._seen.creators_say(request, cluster)).allowed:
+            self._wake(key_of(request))  # to close its door, if there is one
+            return False
+        self._known[uid] = creator
+        return True
 
     def _stands(self, request: AccessRequest, but: str) -> bool:
         """Whether it was granted, or nearly: our finalizer is there, and nobody has taken access back."""
@@ -174,8 +196,9 @@ def accepted(requests: Iterable[AccessRequest]) -> list[Issuer]:
 def clash(mine: Issuer, others: Iterable[Issuer]) -> str:
     """Why an identity provider cannot be trusted beside the others; empty if it can."""
     for field, prefix in (("usernamePrefix", mine.username_prefix), ("groupsPrefix", mine.groups_prefix)):
-        if prefix.startswith(_OWN):
-            return f"spec.oidc.{field} may not begin with '{_OWN}', which Kubernetes keeps for itself."
+        for own, keeper in _OWN.items():
+            if prefix.startswith(own):
+                return f"spec.oidc.{field} may not begin with '{own}', which {keeper} keeps for itself."
     for other in others:
         if other.url == mine.url:
             if replace(other, name=mine.name) != mine:
