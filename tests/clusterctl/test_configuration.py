@@ -196,11 +196,15 @@ def test_a_file_of_lines_is_refused(judge, ours, tmp_path):
 def test_a_file_that_cannot_be_read_is_told(judge, ours, tmp_path):
     file = tmp_path / "binary.yaml"
     file.write_bytes(b"providers: \xff\xfe\n")
-    for path in (file, tmp_path, tmp_path / "absent.yaml"):
+    for path in (file, tmp_path, tmp_path / "absent.yaml", Path("/\n.yaml")):
         theirs, mine = (one("config", "repositories", config=path) for one in (judge, ours))
         assert mine.code == theirs.code == 1
         assert_one_sentence(mine.err)
-        assert str(path) in mine.err
+        assert repr(str(path))[1:-1] in mine.err
+    # Also by a word that needs nothing of it.
+    theirs, mine = (one("version", config=tmp_path / "absent.yaml") for one in (judge, ours))
+    assert mine.code == theirs.code == 1
+    assert_one_sentence(mine.err)
 
 
 # Where a file is; where else one is; the environment; which of them is read (or nothing, or an error).

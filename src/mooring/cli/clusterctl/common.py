@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -29,11 +30,14 @@ def management(given: Given, kubeconfig: str = "kubeconfig", context: str = "kub
     return load_connection(Path(file).expanduser() if file else None, name or None)
 
 
-def check_level(given: Given) -> None:
-    """Whether CLUSTERCTL_LOG_LEVEL, which counts where -v does not, is a number at all."""
-    text = given.environ.get("CLUSTERCTL_LOG_LEVEL", "")
-    if text and not given["v"] and not (re.fullmatch(r"[+-]?0*[0-9]{1,19}", text) and abs(int(text)) < 1 << 63):
-        raise UsageError(f"CLUSTERCTL_LOG_LEVEL in the environment is {text!r:.40}: write a whole number, or unset it")
+def check_surroundings(given: Given) -> None:
+    """What counts for every word: the configuration that was named is there, and the log level is a number."""
+    file = given["config"]
+    if file and not file.lower().startswith(("http://", "https://")) and not os.path.exists(file):
+        raise UsageError(f"there is no configuration file {file!r}: see --config")
+    level = given.environ.get("CLUSTERCTL_LOG_LEVEL", "")
+    if level and not given["v"] and not (re.fullmatch(r"[+-]?0*[0-9]{1,19}", level) and abs(int(level)) < 1 << 63):
+        raise UsageError(f"CLUSTERCTL_LOG_LEVEL in the environment is {level!r:.40}: write a whole number, or unset it")
 
 
 def compat_of(given: Given) -> str:

@@ -11,10 +11,6 @@ from mooring.cli.clusterctl.tree import Command, Given
 def _kubeconfig(given: Given) -> None:
     import asyncio
 
-    from mooring.clusterctl.config import read_configuration
-
-    read_configuration(given["config"], given.environ)  # nothing in it matters here, but a wrong name is told
-
     async def read() -> bytes:
         from mooring.clusterctl.kubeconfig import workload_kubeconfig
         from mooring.kube import Client

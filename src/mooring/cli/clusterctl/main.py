@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Final, TextIO
 
-from mooring.cli.clusterctl.common import EVERYWHERE, check_level
+from mooring.cli.clusterctl.common import EVERYWHERE, check_surroundings
 from mooring.cli.clusterctl.helping import help_text
 from mooring.cli.clusterctl.tree import Command, Given, UsageError, check, parse
 
@@ -97,8 +97,8 @@ def _carried_out(given: Given) -> int:
     if given["help"] or command.run is None:
         given.say(help_text(given.path, command, EVERYWHERE))
         return 0
-    check_level(given)
-    _check_level(given)
+    check_surroundings(given)
+    _check_surroundings(given)
     check(given)
     if command.deprecated:
         given.note(f"{' '.join(given.path)} is deprecated: {command.deprecated}")
@@ -108,7 +108,7 @@ def _carried_out(given: Given) -> int:
     return command.run(given) or 0
 
 
-def _check_level(given: Given) -> None:
+def _check_surroundings(given: Given) -> None:
     """How much to tell, where the environment says so."""
     level = given.environ.get("CLUSTERCTL_LOG_LEVEL", "")
     if level and not given["v"] and not re.fullmatch(r"[+-]?[0-9]+", level):

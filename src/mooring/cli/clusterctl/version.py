@@ -33,10 +33,6 @@ def _version(given: Given) -> None:
         case _:
             fields = ", ".join(f'{name[0].upper()}{name[1:]}:"{value}"' for name, value in told.items())
             given.say(f"clusterctl version: &version.Info{{{fields}}}")
-    if given["config"]:
-        from mooring.clusterctl.config import read_configuration
-
-        read_configuration(given["config"], given.environ)  # nothing in it matters, but a wrong name is told
 
 
 def _told() -> dict[str, str]:
