@@ -88,17 +88,18 @@ REFUSED = (
 Make = Callable[[], Awaitable[Management]]
 
 
-async def test_a_cluster_at_a_glance(management: Make, judge: Runner, ours: Runner) -> None:
+async def test_a_cluster_at_a_glance(management: Make, judge: Runner, ours: Runner, ours_apart: Runner) -> None:
     """One management cluster for all of it: a start is the dearest part."""
     one = await management()
     await install_definitions(one.client, *MORE_DEFINITIONS)
     await one.client.create(NAMESPACES, namespace_object(SEA))
     await tell_all(one.client, SEA)
     await asyncio.gather(*(Fleet(one.client, SEA, name).make() for name in RANDOM))
-    for runner in (judge, ours):
+    for runner in (judge, ours, ours_apart):
         runner.environ["KUBECONFIG"] = str(one.kubeconfig)
         runner.environ["TABWIDTH"] = "8"  # DEVIATION describe-locale: the judge would look for files around it
     await _same_text(judge, ours)
+    await _same_bytes(judge, ours_apart)
     await _same_refusals(judge, ours)
     await _same_with_no_color(judge, ours)
     await _same_when_templates_are_unknown(one.client, judge, ours)
@@ -114,6 +115,14 @@ async def _same_text(judge: Runner, ours: Runner) -> None:
         theirs, mine = await asyncio.gather(judge.beside(*given), ours.beside(*given))
         assert (mine.code, _plain(mine.out)) == (theirs.code, _plain(theirs.out)), words
         assert theirs.code == 0, words
+
+
+async def _same_bytes(judge: Runner, ours_apart: Runner) -> None:
+    """From a real process, too: the judge cuts a message in the middle of a character."""
+    given = ("describe", "cluster", "tale", "-n", SEA, "--v1beta2=false", "--show-conditions", "all")
+    theirs, mine = await asyncio.gather(judge.beside(*given), ours_apart.beside(*given))
+    assert (mine.code, _plain(mine.out)) == (0, _plain(theirs.out))
+    assert any("\udc80" <= character <= "\udcff" for character in mine.out)
 
 
 def _plain(text: str) -> str:
