@@ -1,6 +1,6 @@
 """Two management clusters with the same providers, and clusters to move between them.
 
-`a_pair` makes the two; a module of tests shares one pair, and each test has namespaces of its own there. `a_fleet` puts
+`a_pair` makes the two; all tests share one pair, and each has namespaces of its own there. `a_fleet` puts
 a graph into a namespace that has something of everything that move knows. `seen` is what two servers, or two
 namespaces, can be compared in: owners by their names, and who owns which field.
 """
@@ -11,10 +11,11 @@ import asyncio
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import clusters as capi
 import yaml
@@ -23,10 +24,13 @@ from clusters import put
 from mooring.clusterctl.finding import served
 from mooring.clusterctl.inventory import Inventory
 from mooring.clusterctl.inventory_definition import PROVIDERS
+from mooring.clusterctl.move import Choice, Options, move
 from mooring.controlplane.landscape import Landscape
 from mooring.controlplane.plane import ControlPlane, new_identity
-from mooring.kube import Client, Connection, Object, connection_from_document
-from mooring.kube.errors import AlreadyExists, MethodNotAllowed, NotFound
+from mooring.kube import Client, Connection, Object, Resource, connection_from_document
+from mooring.kube.connection import Impersonation
+from mooring.kube.errors import AlreadyExists, Forbidden, MethodNotAllowed, NotFound
+from mooring.testing.managers import until
 
 HOME = "harbor-system"  # of the infrastructure provider
 MOVE = "clusterctl.cluster.x-k8s.io/move"
@@ -63,7 +67,7 @@ def a_pair(landscape: Landscape, directory: Path) -> Iterator[Pair]:
         await asyncio.gather(*(plane.start() for plane in planes))
         for plane in planes:
             async with Client(_connection(plane)) as client:
-                await _furnish(client)
+                await _furnish(client, heaviest=100 if plane is planes[0] else 10)
             plane.release()  # handles belong to this event loop; the processes live on
         landscape.etcd.close()
 
@@ -89,11 +93,17 @@ def _side(plane: ControlPlane, directory: Path) -> Side:
     return Side(plane, file, _connection(plane))
 
 
-async def _furnish(client: Client) -> None:
+async def _furnish(client: Client, *, heaviest: int) -> None:
+    """Cranes that are too heavy for the target are what a move fails at. Both have an inventory from the beginning: the
+    judge would make the definition of one, even in a dry run (DEVIATION move-makes-no-inventory)."""
     await Inventory(client).ensure_definitions()
+    crane = capi.definition("yard.example.com", "Crane", provider="infrastructure-harbor", labels={MOVE: ""})
+    schema = crane["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    load = {"type": "integer", "maximum": heaviest}
+    schema["properties"] = {"spec": {"type": "object", "properties": {"load": load}}}
     await capi.install_definitions(
         client,
-        capi.definition("yard.example.com", "Crane", provider="infrastructure-harbor", labels={MOVE: ""}),
+        crane,
         # A kind whose name another group has, too.
         capi.definition("yard.example.com", "HarborMachine", provider="infrastructure-harbor"),
     )
@@ -110,6 +120,11 @@ async def provider(client: Client, name: str, kind: str, version: str, namespace
         await client.create(
             PROVIDERS, {"apiVersion": PROVIDERS.api_version, "kind": PROVIDERS.kind, "metadata": metadata, **fields}
         )
+
+
+def fresh() -> str:
+    """A name that nobody has."""
+    return f"n{uuid4().hex[:8]}"
 
 
 async def a_namespace(client: Client, name: str) -> None:
@@ -238,6 +253,119 @@ def _named(name: str, namespace: str) -> Object:
     return {"name": name, "namespace": namespace}
 
 
+# Ends of many kinds
+
+
+def of(pair: Pair) -> tuple[str, ...]:
+    """The words of a move from the source."""
+    return ("move", "--kubeconfig", str(pair.source.kubeconfig))
+
+
+def between(pair: Pair) -> tuple[str, ...]:
+    return (*of(pair), "--to-kubeconfig", str(pair.target.kubeconfig))
+
+
+class Killed(BaseException):
+    """Not an error that anybody could handle."""
+
+
+class Life:
+    """So many writes, and not one more. Without a number it begins to count when the first original is to go."""
+
+    def __init__(self, writes: int | None) -> None:
+        self.left = writes
+        self.is_over = False
+
+    def __call__(self, *, writing: bool) -> None:
+        self.is_over = self.is_over or (writing and self.left == 0)
+        if self.is_over:
+            raise Killed
+        if writing and self.left is not None:
+            self.left -= 1
+
+    def told(self, _: int, text: str) -> None:
+        if self.left is None and text.startswith("Deleting objects"):
+            self.left = 3  # its copy is finished, it is announced, and deleted
+
+
+class Mortal(Client):
+    """A client that asks before each call whether it still may; what is only rehearsed is no write."""
+
+    def __init__(self, connection: Connection, life: Callable[..., None]) -> None:
+        super().__init__(connection)
+        self._life = life
+
+    async def get(self, *given: Any, **more: Any) -> Any:
+        self._life(writing=False)
+        return await super().get(*given, **more)
+
+    async def list(self, *given: Any, **more: Any) -> Any:
+        self._life(writing=False)
+        return await super().list(*given, **more)
+
+    async def create(self, *given: Any, **more: Any) -> Any:
+        self._life(writing=True)
+        return await super().create(*given, **more)
+
+    async def replace(self, *given: Any, dry_run: bool = False, **more: Any) -> Any:
+        self._life(writing=not dry_run)
+        return await super().replace(*given, dry_run=dry_run, **more)
+
+    async def patch(self, *given: Any, **more: Any) -> Any:
+        self._life(writing=True)
+        return await super().patch(*given, **more)
+
+    async def delete(self, *given: Any, **more: Any) -> Any:
+        self._life(writing=True)
+        return await super().delete(*given, **more)
+
+
+async def lived(pair: Pair, namespace: str, writes: int | None) -> bool:
+    """Whether a move ended before its writes were used up."""
+    life = Life(writes)
+    async with Mortal(pair.source.connection, life) as source, Mortal(pair.target.connection, life) as target:
+        try:
+            await move(source, target, Options(Choice(namespace)), life.told)
+        except Killed:
+            return False
+    return True
+
+
+async def killed_past_the_point(pair: Pair, namespace: str) -> None:
+    """Right after the first deletion at the source."""
+    assert not await lived(pair, namespace, None)
+
+
+@contextlib.asynccontextmanager
+async def who_may_not_delete(side: Side) -> AsyncIterator[Connection]:
+    """Somebody who may do everything else."""
+    name, rbac = fresh(), "rbac.authorization.k8s.io"
+    verbs = ["get", "list", "watch", "create", "update", "patch"]
+    role = {"apiVersion": f"{rbac}/v1", "kind": "ClusterRole", "metadata": {"name": name}}
+    binding = {
+        "apiVersion": f"{rbac}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": name},
+        "subjects": [{"apiGroup": rbac, "kind": "User", "name": name}],
+    }
+    async with Client(side.connection) as client:
+        await put(client, {**role, "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": verbs}]})
+        await put(client, binding)
+    limited = replace(side.connection, impersonation=Impersonation(user=name))
+    async with Client(limited) as client:
+        await until(lambda: _may_read(client), "the server knows the new rights")
+    yield limited
+
+
+async def _may_read(client: Client) -> bool:
+    try:
+        await client.list(PROVIDERS)
+    except Forbidden:
+        return False
+    return True
+
+
 # What can be compared
 
 
@@ -246,12 +374,12 @@ Seen = dict[str, Object]
 
 async def seen(client: Client, *, only: str = "", managers: bool = True) -> Seen:
     """All objects whose names or namespaces have this text in them, which is written as ``HERE``."""
-    kinds = [one.resource for one in await served(client) if "list" in one.verbs and "create" in one.verbs]
-    objects = [one for kind in kinds for one in await _all(client, kind)]
+    kinds = [one.resource for one in await served(client) if {"list", "create"} <= one.verbs and _counts(one.resource)]
+    objects = [one for found in await asyncio.gather(*(_all(client, kind) for kind in kinds)) for one in found]
     names = {one["metadata"].get("uid", ""): _called(one) for one in objects}
     found = {}
     for one in objects:
-        if one["kind"] in _OWN_KINDS or one["metadata"]["name"] in _OWN_NAMES:
+        if one["metadata"]["name"] in _OWN_NAMES:
             continue
         text = json.dumps(_comparable(one, names, managers=managers), sort_keys=True)
         if only and only not in _called(one):
@@ -261,7 +389,13 @@ async def seen(client: Client, *, only: str = "", managers: bool = True) -> Seen
     return found
 
 
-_OWN_KINDS = frozenset({"Event", "Lease", "APIService", "FlowSchema", "PriorityLevelConfiguration", "EndpointSlice"})
+def _counts(resource: Resource[Object]) -> bool:
+    """Whether a move could have anything to do with it: what somebody has defined, and some of the server's own."""
+    if not resource.group:
+        return resource.plural in ("namespaces", "secrets", "configmaps", "serviceaccounts")
+    return resource.group.endswith((".x-k8s.io", ".example.com"))
+
+
 _OWN_NAMES = frozenset({"kube-root-ca.crt", "default"})
 
 

@@ -3,79 +3,51 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Iterator
-from uuid import uuid4
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
 
-import pytest
-from clusters import cluster_class, put
-from moving_kit import Pair, a_namespace, a_pair, a_small_cluster, difference, is_untouched, seen
+import clusters as capi
+from clusters import put
+from moving_kit import (
+    READY,
+    Killed,
+    Life,
+    Mortal,
+    Pair,
+    a_namespace,
+    difference,
+    fresh,
+    is_untouched,
+    lived,
+    secret,
+    seen,
+)
 
-from mooring.clusterctl.move import Choice, Options, move
+from mooring.clusterctl.move import Choice, Options, from_directory, to_directory
 from mooring.kube import Client
 
-MOST = 60  # writes; no move of what is moved here needs so many
+MOST = 70  # writes; no move of what is moved here needs so many
 
 
-class Killed(BaseException):
-    """Not an error that anybody could handle."""
+async def furnished(source: Client, namespace: str, **parts: Any) -> None:
+    """A cluster, infrastructure that is held by a finalizer, and a Secret that belongs to it by its name."""
+    made = await put(source, capi.cluster("one", namespace, status=READY, **parts))
+    held = ["harbor.example.com/cluster"]
+    await put(source, capi.harbor_cluster("one", namespace, owners=[capi.owner(made)], finalizers=held))
+    await put(source, secret("one-ca", namespace))
 
 
-class Life:
-    """So many writes, and not one more."""
-
-    def __init__(self, writes: int) -> None:
-        self.left = writes
-
-    def __call__(self) -> None:
-        if self.left <= 0:
-            raise Killed
-        self.left -= 1
-
-
-@pytest.fixture(scope="module")
-def pair(landscape, tmp_path_factory) -> Iterator[Pair]:
-    with a_pair(landscape, tmp_path_factory.mktemp("planes")) as pair:
-        yield pair
-
-
-@pytest.fixture
-async def source(pair: Pair) -> AsyncIterator[Client]:
-    async with Client(pair.source.connection) as client:
-        yield client
-
-
-@pytest.fixture
-async def target(pair: Pair) -> AsyncIterator[Client]:
-    async with Client(pair.target.connection) as client:
-        yield client
-
-
-async def lived(pair: Pair, namespace: str, writes: int) -> bool:
-    """Whether a move ended before its writes were used up."""
-    life = Life(writes)
-    async with (
-        Client(pair.source.connection, guard=life) as source,
-        Client(pair.target.connection, guard=life) as target,
-    ):
-        try:
-            await move(source, target, Options(Choice(namespace)))
-        except Killed:
-            return False
-        except BaseExceptionGroup as group:
-            assert group.subgroup(Killed) is not None
-            return False
-    return True
-
-
-async def furnished(source: Client, namespace: str) -> None:
-    """A cluster of a class that a cluster elsewhere needs, too: something moves, and something stays."""
-    for name in (namespace, f"{namespace}-beside"):
-        await a_namespace(source, name)
-    await put(source, cluster_class("wanted", namespace))
+async def furnished_for_two(source: Client, target: Client, namespace: str) -> None:
+    """Of a class that a cluster elsewhere needs, too: something moves, and something stays. The Secret is at the target
+    already, with other contents."""
+    for client, name in ((source, namespace), (source, f"{namespace}-beside"), (target, namespace)):
+        await a_namespace(client, name)
+    await put(source, capi.cluster_class("wanted", namespace))
     topology = {"classRef": {"name": "wanted", "namespace": namespace}, "version": "v1.36.0"}
-    await a_small_cluster(source, "one", namespace, topology=topology)
-    await a_small_cluster(source, "two", f"{namespace}-beside", topology=topology)
+    await furnished(source, namespace, topology=topology)
+    await put(source, capi.cluster("two", f"{namespace}-beside", topology=topology))
+    await put(target, secret("one-ca", namespace, labels={"from": "target"}))
 
 
 async def assert_moved(source: Client, target: Client, namespace: str, before: dict) -> None:
@@ -84,42 +56,102 @@ async def assert_moved(source: Client, target: Client, namespace: str, before: d
     gone = {name for name in before if " HERE/" in name and "ClusterClass" not in name}
     assert difference({name: one for name, one in before.items() if name not in gone}, here) == []
     expected = {name: one for name, one in before.items() if "-beside" not in name}
-    assert difference(_without_status(expected), _without_status(there)) == []
+    assert difference(without_status(expected), without_status(there)) == []
 
 
-def _without_status(found: dict) -> dict:
+def without_status(found: dict) -> dict:
     """Copies have none."""
     return {name: {key: value for key, value in one.items() if key != "status"} for name, one in found.items()}
 
 
 async def test_killed_after_every_single_write(pair: Pair, source: Client, target: Client):
-    namespace = f"n{uuid4().hex[:8]}"
+    """The worst: no run gets further than one write, and each has to find out where it is."""
+    namespace = fresh()
+    await a_namespace(source, namespace)
     await furnished(source, namespace)
     before = await seen(source, only=namespace)
     runs = 1
     while not await lived(pair, namespace, 1):
         runs += 1
         assert runs < MOST
-    assert runs > 20
+    assert runs > 15
     await assert_moved(source, target, namespace, before)
 
 
-async def test_killed_after_each_write(pair: Pair, source: Client, target: Client):
-    seats = asyncio.Semaphore(4)
-    done = asyncio.Event()
+async def in_turn(killed_after: Callable[[int], Awaitable[bool]]) -> int:
+    """Lives of one write, two, and so on, some at a time, until one is long enough; how long that was."""
+    enough: list[int] = []
+    left = iter(range(1, MOST))
 
-    async def killed_after(writes: int) -> None:
-        async with seats:
-            if done.is_set():
+    async def work() -> None:
+        for writes in left:
+            if enough:
                 return
-            namespace = f"n{uuid4().hex[:8]}"
-            await furnished(source, namespace)
-            before = await seen(source, only=namespace)
-            if await lived(pair, namespace, writes):
-                done.set()
-            assert await lived(pair, namespace, MOST)
-            await assert_moved(source, target, namespace, before)
+            if await killed_after(writes):
+                enough.append(writes)
 
-    async with contextlib.AsyncExitStack():
-        await asyncio.gather(*(killed_after(writes) for writes in range(1, MOST)))
-    assert done.is_set()
+    async with asyncio.TaskGroup() as group:
+        for _ in range(4):
+            group.create_task(work())
+    return min(enough)
+
+
+async def test_killed_after_each_write(pair: Pair, source: Client, target: Client):
+    async def killed_after(writes: int) -> bool:
+        namespace = fresh()
+        await furnished_for_two(source, target, namespace)
+        before = await seen(source, only=namespace)
+        enough = await lived(pair, namespace, writes)
+        assert await lived(pair, namespace, MOST)
+        await assert_moved(source, target, namespace, before)
+        return enough
+
+    assert await in_turn(killed_after) > 15
+
+
+async def test_out_of_a_directory_killed_after_each_write(pair: Pair, source: Client, target: Client, tmp_path: Path):
+    async def restored(namespace: str, writes: int) -> bool:
+        life = Life(writes)
+        async with Mortal(pair.target.connection, life) as mortal:
+            try:
+                await from_directory(mortal, tmp_path / namespace, Options(Choice(namespace)))
+            except Killed:
+                return False
+        return True
+
+    async def killed_after(writes: int) -> bool:
+        namespace = fresh()
+        await a_namespace(source, namespace)
+        await put(source, capi.cluster_class("class", namespace))
+        await furnished(source, namespace, topology={"classRef": {"name": "class"}})
+        (tmp_path / namespace).mkdir()
+        before = await seen(source, only=namespace)
+        await to_directory(source, tmp_path / namespace, Options(Choice(namespace)))
+        assert difference(before, await seen(source, only=namespace)) == []
+        enough = await restored(namespace, writes)
+        assert await restored(namespace, MOST)
+        there = await seen(target, only=namespace)
+        assert is_untouched(there) == []
+        assert difference(without_status(before), without_status(there)) == []
+        return enough
+
+    assert await in_turn(killed_after) > 10
+
+
+async def test_into_a_directory_killed_after_each_write(pair: Pair, source: Client, tmp_path: Path):
+    namespace = fresh()
+    await a_namespace(source, namespace)
+    await put(source, capi.cluster_class("class", namespace))
+    await furnished(source, namespace, topology={"classRef": {"name": "class"}})
+    before = await seen(source, only=namespace)
+    for writes in range(1, MOST):
+        life = Life(writes)
+        async with Mortal(pair.source.connection, life) as mortal:
+            try:
+                await to_directory(mortal, tmp_path, Options(Choice(namespace)))
+                break
+            except Killed:
+                continue
+    assert writes == 3  # two to pause, of which one was done in a former life, and two to resume
+    assert difference(before, await seen(source, only=namespace)) == []
+    assert len([one for one in tmp_path.iterdir() if one.suffix == ".yaml"]) >= 4

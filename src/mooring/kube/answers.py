@@ -6,7 +6,7 @@ Neighbours: `errors` has the types; `transport` and `watch` ask here.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -15,6 +15,8 @@ from mooring.kube.errors import BY_CODE, AlreadyExists, ApiError, Gone, ServerEr
 
 READS = frozenset({"GET", "HEAD", "OPTIONS", "WATCH"})
 
+# A warning in a header: its code, who says so, and the text; 299 is what stays true until somebody changes something.
+_WARNING = re.compile(r'\b299 \S+ "((?:[^"\\]|\\.)*)"')
 _CAMEL = re.compile(r"[A-Z][A-Za-z0-9]{0,63}")
 _LONGEST_TEXT = 500
 
@@ -29,6 +31,11 @@ class Status(msgspec.Struct, frozen=True):
 
 
 _STATUS = msgspec.json.Decoder(Status)
+
+
+def warnings_in(headers: Iterable[str]) -> list[str]:
+    """The texts of warnings; one header may hold several."""
+    return [re.sub(r"\\(.)", r"\1", text) for header in headers for text in _WARNING.findall(header)]
 
 
 def error_from_answer(*, code: int, body: bytes, verb: str, path: str, retry_after: str | None = None) -> ApiError:

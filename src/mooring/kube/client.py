@@ -27,7 +27,7 @@ from mooring.kube.patch import Apply, Patch
 from mooring.kube.resources import Object, Resource
 from mooring.kube.streams import Blocks
 from mooring.kube.timeouts import Timeouts
-from mooring.kube.transport import Guard, Heard, Transport
+from mooring.kube.transport import Guard, Heard, Transport, Warned
 
 T = TypeVar("T")
 
@@ -51,10 +51,13 @@ class Client:
         user_agent: str = f"mooring/{__version__}",
         guard: Guard | None = None,
         heard: Heard | None = None,
+        warned: Warned | None = None,
     ) -> None:
         self.connection = connection
         self.timeouts = timeouts
-        self._transport = Transport(connection, timeouts=timeouts, user_agent=user_agent, guard=guard, heard=heard)
+        self._transport = Transport(
+            connection, timeouts=timeouts, user_agent=user_agent, guard=guard, heard=heard, warned=warned
+        )
         self._discovery = Discovery(lambda path: self._transport.send(Call("GET", path)))
 
     async def __aenter__(self) -> Self:

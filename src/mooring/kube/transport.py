@@ -20,7 +20,7 @@ from typing import Any, Self
 import aiohttp
 from yarl import URL
 
-from mooring.kube.answers import READS, error_from_answer
+from mooring.kube.answers import READS, error_from_answer, warnings_in
 from mooring.kube.calls import Call, standing_headers
 from mooring.kube.connection import Connection
 from mooring.kube.credentials import Identity, basic_header
@@ -50,17 +50,27 @@ _WATCH_BUFFER = 32 * 1024
 Guard = Callable[[], None]
 # Told of every answer (or 0 for none) to every try: the HTTP verb, the code, and the seconds it took.
 Heard = Callable[[str, int, float], None]
+# Told what the server has to say beside an answer: that a field is going away, that a name is unwise.
+Warned = Callable[[str], None]
 
 
 class Transport:
     """The open connections to one API server."""
 
     def __init__(
-        self, connection: Connection, *, timeouts: Timeouts, user_agent: str, guard: Guard | None, heard: Heard | None
+        self,
+        connection: Connection,
+        *,
+        timeouts: Timeouts,
+        user_agent: str,
+        guard: Guard | None,
+        heard: Heard | None,
+        warned: Warned | None,
     ) -> None:
         self.connection = connection
         self._guard = guard
         self._heard = heard
+        self._warned = warned
         self.timeouts = timeouts
         self._user_agent = user_agent
         self._base = connection.server.rstrip("/")
@@ -152,6 +162,9 @@ class Transport:
                 body = await _body(response, call)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._lost(call, error) from error
+        if self._warned is not None:
+            for text in warnings_in(response.headers.getall("Warning", ())):
+                self._warned(text)
         if response.status >= 300:
             raise _refusal(call, response, body)
         return body

@@ -8,6 +8,8 @@ from mooring.cli.clusterctl.common import CONTEXT, KUBECONFIG, management
 from mooring.cli.clusterctl.tree import Command, Flag, Form, Given, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mooring.clusterctl.move import Options, Report
 
 _EXCLUSIVE: Final = (
@@ -16,6 +18,11 @@ _EXCLUSIVE: Final = (
     ("from-directory", "kubeconfig"),
 )
 _WARNINGS: Final = ("default", "all", "none")
+# Of no use to whoever moves: names and versions that Cluster API itself has chosen.
+_HIDDEN_BY_DEFAULT: Final = (
+    r"metadata\.finalizers:.*cluster\.x-k8s\.io.*prefer a domain-qualified finalizer name .*",
+    r".*is deprecated; use .*",
+)
 _FORMS: Final = ("text", "json", "yaml")
 
 
@@ -54,21 +61,38 @@ async def _moved(given: Given) -> Report:
         if level >= least:
             given.note(text)
 
+    warned = _warned(given)
+
     if given["from-directory"]:
-        async with Client(management(given, "to-kubeconfig", "to-kubeconfig-context")) as target:
+        async with Client(management(given, "to-kubeconfig", "to-kubeconfig-context"), warned=warned) as target:
             options = _options(given, given["namespace"])
             folder = Path(given["from-directory"]).expanduser()
             return await move.from_directory(target, folder, options, tell, dry_run=given["dry-run"])
     connection = management(given)
     options = _options(given, given["namespace"] or connection.namespace)
-    async with Client(connection) as source:
+    async with Client(connection, warned=warned) as source:
         if given["to-directory"]:
             folder = Path(given["to-directory"]).expanduser()
             return await move.to_directory(source, folder, options, tell, dry_run=given["dry-run"])
         if given["dry-run"]:
             return await move.plan(source, options, tell)
-        async with Client(management(given, "to-kubeconfig", "to-kubeconfig-context")) as target:
+        async with Client(management(given, "to-kubeconfig", "to-kubeconfig-context"), warned=warned) as target:
             return await move.move(source, target, options, tell)
+
+
+def _warned(given: Given) -> Callable[[str], None]:
+    """What becomes of warnings of the servers: each that is not hidden is shown once."""
+    import re
+
+    hidden = {"default": _HIDDEN_BY_DEFAULT, "all": (r"(?s).*",), "none": ()}[given["hide-api-warnings"]]
+    shown: set[str] = set()
+
+    def warn(text: str) -> None:
+        if text not in shown and not any(re.fullmatch(one, text) for one in hidden):
+            shown.add(text)
+            given.note(f"Warning of the server: {text}")
+
+    return warn
 
 
 def _level(text: str) -> int:
@@ -126,7 +150,8 @@ COMMAND: Final = Command(
         Flag("from-directory", "Read the objects from the files in this directory instead."),
         Flag(
             "hide-api-warnings",
-            "Which warnings of the servers to hide: default, all or none. Here none is ever shown.",
+            "Which warnings of the servers to hide: default (on finalizers of Cluster API, and on what is deprecated), "
+            "all or none.",
             default="default",
         ),
         Flag("cluster", "Only this Cluster (repeatable); what others need, too, is copied and stays.", Form.LIST),

@@ -3,6 +3,8 @@
 Each copy is created with a note where it came from (`progress`). It loses the note, and its fields go back to their
 owners, right before its original is deleted; Clusters and ClusterClasses, which stay paused until everything is there,
 keep theirs to the end. So a copy without a note is either finished, or was there before.
+
+What was there before is not touched until its original is to be deleted: until then a replacement is only rehearsed.
 """
 
 from __future__ import annotations
@@ -11,15 +13,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+import msgspec
+
 from mooring.clusterctl.applying import persistently
 from mooring.clusterctl.errors import ClusterctlError
 from mooring.clusterctl.move.copies import copy_of, restoring, was_paused
 from mooring.clusterctl.move.graph import CLASS, CLUSTER, Graph, Node
 from mooring.clusterctl.move.landing import Landed, Landing, Place, landed_of, written
-from mooring.clusterctl.move.progress import DELETE_FOR_MOVE, FROM, MANAGER, Origin, Run
+from mooring.clusterctl.move.progress import DELETE_FOR_MOVE, FROM, LEAVING, MANAGER, Origin, Run
 from mooring.clusterctl.move.report import Tell
 from mooring.clusterctl.move.writing import change, each, remove
-from mooring.clusterctl.objects import texts_at
 from mooring.kube import Bare, Client, Object, Resource, revision_of, uid_of, untyped
 from mooring.kube.errors import AlreadyExists, Conflict, Forbidden, NotFound
 
@@ -39,17 +42,16 @@ class Carrier:
     stays_paused: Callable[[Node], bool] = was_paused  # by somebody else
     uids: dict[str, str] = field(default_factory=dict)  # of the source: of the target
     before: dict[Place, Object] = field(default_factory=dict)  # what was there, as it was
-    _later: list[Node] = field(default_factory=list)
 
     # Over
 
     async def copy(self, graph: Graph, groups: Sequence[Sequence[Node]]) -> None:
-        """Everything that is not there is created, in order; then what was there before is overwritten."""
+        """Everything that is not there is created, in order; what would be overwritten is rehearsed."""
         await self._make_namespaces({one.namespace for group in groups for one in group if one.namespace})
-        self._later = []
         for group in groups:
             await each(group, lambda node: self._place(node, graph))
-        await each(self._later, lambda node: self._overwrite(node, graph))
+        others = [one for group in groups for one in group if self._is_anothers(one)]
+        await each(others, lambda node: self._overwrite(node, graph, rehearsing=True))
 
     async def _make_namespaces(self, names: set[str]) -> None:
         for name in sorted(names):
@@ -76,14 +78,26 @@ class Carrier:
             self.tell(1, f'Creating {node.kind}="{node.name}" Namespace="{node.namespace}"')
             there = await self._create(node, graph)
         self.uids[node.uid] = there.uid
-        origin = there.origin
-        if origin is not None and (origin.source, origin.uid) == (self.run.source, node.uid):
-            if origin.revision != node.revision and not node.is_deleting:
+        if self._is_ours(there):
+            if there.origin is not None and there.origin.revision != node.revision and not node.is_deleting:
                 await self._overwrite(node, graph)
         elif self.leaves_alone(node):
             self.tell(5, f"{node} is there already, and stays as it is")
-        elif not node.is_deleting:
-            self._later.append(node)
+
+    def _is_ours(self, landed: Landed | None) -> bool:
+        return landed is not None and landed.origin is not None and landed.origin.is_of(self.run)
+
+    def _is_anothers(self, node: Node) -> bool:
+        """Whether somebody else's is to be replaced by it. If it is leaving, that was done before."""
+        ours = self._is_ours(self.landing.objects.get(node.place))
+        return not (ours or self.leaves_alone(node) or self._is_leaving(node))
+
+    def _is_leaving(self, node: Node) -> bool:
+        return node.is_deleting or node.annotations.get(LEAVING) == self.run.words
+
+    def has_made(self, node: Node) -> bool:
+        """Whether the copy is new, and nothing was in its place."""
+        return any(one.place == node.place for one in self.landing.made)
 
     async def _create(self, node: Node, graph: Graph) -> Landed:
         resource = written(await self.target.resource(node.api_version, node.kind))
@@ -101,74 +115,79 @@ class Carrier:
         self.landing.add(landed)
         return landed
 
-    async def _overwrite(self, node: Node, graph: Graph) -> None:
+    async def _overwrite(self, node: Node, graph: Graph, *, rehearsing: bool = False) -> None:
         """Put the copy in place of what is there; what was there before us is remembered for the way back."""
         resource = await self.target.resource(node.api_version, node.kind)
-        self.tell(1, f'Updating {node.kind}="{node.name}" Namespace="{node.namespace}"')
+        if not rehearsing:
+            self.tell(1, f'Updating {node.kind}="{node.name}" Namespace="{node.namespace}"')
 
         async def deed() -> None:
             there = await self.target.get(resource, node.name, namespace=node.namespace or None)
             landed = self.landing.objects[node.place]
-            ours = landed.origin is not None and landed.origin.is_of(self.run)
-            if not ours:
-                self.before.setdefault(node.place, there)
-            origin = self._origin(node, over=landed.origin.over if ours and landed.origin else True)
+            origin = self._origin(node, landed)
             body = copy_of(node, graph, self.uids, origin)
             body["metadata"] |= {"uid": uid_of(there), "resourceVersion": revision_of(there)}
-            await self.target.replace(resource, body, field_manager=MANAGER)
+            await self.target.replace(resource, body, field_manager=MANAGER, dry_run=rehearsing)
+            if rehearsing:
+                return
+            if not self._is_ours(landed):
+                self.before[node.place] = there
             self.landing.add(replace(landed, uid=uid_of(there), origin=origin))
             self.uids[node.uid] = uid_of(there)
 
         await persistently(deed, what=f"{node} cannot be written in the target cluster")
 
-    def _origin(self, node: Node, *, over: bool = False) -> Origin:
-        paused = self.stays_paused(node)
-        return Origin(self.run.source, self.run.words, node.uid, node.revision, over=over, stays_paused=paused)
+    def _origin(self, node: Node, there: Landed | None = None) -> Origin:
+        """The note on a copy. Over a copy of ours it is not more over something than that was."""
+        made = Origin(self.run.source, self.run.words, node.uid, node.revision, stays_paused=self.stays_paused(node))
+        if there is None:
+            return made
+        over = there.origin.over if self._is_ours(there) and there.origin is not None else True
+        return msgspec.structs.replace(made, over=over)
 
     # Away
 
-    async def take(self, source: Client | None, node: Node, graph: Graph, *, keeps_note: bool = False) -> None:
+    async def take(self, source: Client | None, node: Node, graph: Graph, *, is_first: bool = False) -> None:
         """Finish the copy, and delete the original unless the source keeps it."""
-        await self.restore(node, finishing=not keeps_note and node.group_kind not in (CLUSTER, CLASS))
-        if source is not None and not node.is_kept:
-            await self.delete(source, node, graph)
+        if self._is_anothers(node):
+            await self._overwrite(node, graph)
+        leaves = source is not None and not node.is_kept and await self._announced(source, node, graph)
+        await self._restore(node, is_first=is_first)
+        if source is not None and leaves:
+            await self._delete(source, node)
 
-    async def restore(self, node: Node, *, finishing: bool) -> None:
-        """Give the fields of a copy of ours back to their owners."""
+    async def _restore(self, node: Node, *, is_first: bool = False) -> None:
+        """Give the fields of a copy of ours back to their owners. Some keep their notes until everything is done."""
         landed = self.landing.objects.get(node.place)
-        if landed is None or landed.origin is None or not landed.origin.is_of(self.run):
+        if landed is None or landed.origin is None or not self._is_ours(landed):
             return
+        before = landed.origin
+        if before.first or (before.whole and not is_first):
+            return
+        note: Origin | None = None
+        if is_first or node.group_kind in (CLUSTER, CLASS):
+            note = msgspec.structs.replace(before, whole=True, first=is_first)
         done = await change(
             self.target,
             landed.resource,
             node.name,
-            restoring(node, landed.uid, finishing=finishing),
+            restoring(node, landed.uid, note),
             namespace=node.namespace,
             what=f"{node} cannot be finished in the target cluster",
         )
         if done is None:
             raise ClusterctlError(f"the copy of {node} in the target cluster is gone: somebody else has deleted it")
-        if finishing:
-            self.landing.add(replace(landed, origin=None))
+        self.landing.add(replace(landed, origin=note))
 
-    async def delete(self, source: Client, node: Node, graph: Graph) -> None:
-        """Delete the original, finalizers or not: its infrastructure belongs to the copy now."""
-        self.tell(1, f'Deleting {node.kind}="{node.name}" Namespace="{node.namespace}"')
+    async def _announced(self, source: Client, node: Node, graph: Graph) -> bool:
+        """Say on the original that it is deleted next, if it still is what was copied; False: it is gone already."""
+        if self._is_leaving(node):
+            return True
         resource = await source.resource(node.api_version, node.kind)
         what = f"{node} cannot be deleted from the source cluster"
-        if not node.is_deleting and not await self._announce(source, resource, node, graph):
-            return
-        bare = written(resource)
-        left = await remove(source, bare, node.name, namespace=node.namespace, uid=node.uid, what=what)
-        if left is not None:
-            stripped = {"metadata": {"uid": node.uid, "finalizers": []}}
-            await change(source, bare, node.name, stripped, namespace=node.namespace, what=what)
-
-    async def _announce(self, source: Client, resource: Resource[Object], node: Node, graph: Graph) -> bool:
-        """Say on the original that it is deleted for a move, if it still is what was copied; False: it is gone."""
+        leaving = {DELETE_FOR_MOVE: "", LEAVING: self.run.words}
         for _ in range(_TRIES):
-            note = {"uid": node.uid, "resourceVersion": node.revision, "annotations": {DELETE_FOR_MOVE: ""}}
-            what = f"{node} cannot be deleted from the source cluster"
+            note = {"uid": node.uid, "resourceVersion": node.revision, "annotations": leaving}
             try:
                 done: Bare | None = await change(
                     source, written(resource), node.name, {"metadata": note}, namespace=node.namespace, what=what
@@ -181,6 +200,19 @@ class Carrier:
             f"{node} keeps changing in the source cluster although it is paused: stop what changes it"
         )
 
+    async def _delete(self, source: Client, node: Node) -> None:
+        """Delete the original, finalizers or not: its infrastructure belongs to the copy now."""
+        self.tell(1, f'Deleting {node.kind}="{node.name}" Namespace="{node.namespace}"')
+        resource = written(await source.resource(node.api_version, node.kind))
+        what = f"{node} cannot be deleted from the source cluster"
+        held = node.is_deleting
+        if not held:
+            left = await remove(source, resource, node.name, namespace=node.namespace, uid=node.uid, what=what)
+            held = left is not None
+        if held:
+            stripped = {"metadata": {"uid": node.uid, "finalizers": []}}
+            await change(source, resource, node.name, stripped, namespace=node.namespace, what=what)
+
     async def _copied_again(self, source: Client, resource: Resource[Object], node: Node, graph: Graph) -> bool:
         """Somebody has changed the original since it was copied: the copy follows. False: the original is gone."""
         try:
@@ -190,9 +222,6 @@ class Carrier:
         if uid_of(body) != node.uid:
             return False
         node.body = body
-        if DELETE_FOR_MOVE not in texts_at(body, "annotations") and not self.leaves_alone(node):
-            landed = self.landing.objects[node.place]
-            finished = landed.origin is None
+        if not self._is_leaving(node) and not self.leaves_alone(node):
             await self._overwrite(node, graph)
-            await self.restore(node, finishing=finished)
         return True

@@ -105,16 +105,17 @@ def check_other_runs(view: View, run: Run) -> None:
             )
 
 
+def has_begun(view: View, run: Run) -> bool:
+    """Whether a run with the same words has paused something."""
+    notes = [pause_in(one.annotations) for kind in (CLUSTER, CLASS) for one in concerned(view, kind)]
+    return any(one is not None and one.words == run.words for one in notes)
+
+
 def check_nothing_leaves(view: View) -> None:
     """What is being deleted must not rise again somewhere else."""
     leaving = [str(one) for one in view.order.nodes if one.is_deleting and DELETE_FOR_MOVE not in one.annotations]
     if leaving:
-        raise ClusterctlError(f"these are being deleted: {', '.join(leaving)}: wait until they are gone, then move")
-
-
-def was_deleted_for_move(view: View) -> bool:
-    """Whether a run before this one has deleted something, and could not finish."""
-    return any(one.is_deleting and DELETE_FOR_MOVE in one.annotations for one in view.order.nodes)
+        raise ClusterctlError(f"{', '.join(leaving)}: being deleted. Wait until nothing is, then move")
 
 
 def _refuse(wrong: Sequence[str]) -> None:

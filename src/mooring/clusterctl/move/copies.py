@@ -70,12 +70,10 @@ def managed_fields(body: Object) -> list[Any]:
     return [one for one in entries if one.get("manager") != MANAGER] or [{}]
 
 
-def restoring(node: Node, uid: str, *, finishing: bool) -> Object:
-    """The patch that gives the fields of a copy back to their owners; ``finishing`` takes our note off, too."""
-    metadata: Object = {"uid": uid, "managedFields": managed_fields(node.body or {})}
-    if finishing:
-        metadata["annotations"] = {FROM: None}
-    return {"metadata": metadata}
+def restoring(node: Node, uid: str, note: Origin | None) -> Object:
+    """The patch that gives the fields of a copy back to their owners. Without a note, the one that is there goes."""
+    annotations = {FROM: note.text if note is not None else None}
+    return {"metadata": {"uid": uid, "managedFields": managed_fields(node.body or {}), "annotations": annotations}}
 
 
 def resuming(kind: tuple[str, str], uid: str, *, stays_paused: bool) -> Object:

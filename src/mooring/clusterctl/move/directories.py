@@ -172,7 +172,7 @@ async def from_directory(
         await carrier.copy(graph, order.groups)
     except BaseException as error:
         try:
-            await clear(carrier, order.groups, order.nodes, namespaces)
+            await clear(carrier, graph, order, namespaces)
         except (ClusterctlError, KubeError) as second:
             raise ClusterctlError(f"{error}. Taking it back failed, too: {second}. Run the same again") from error
         raise

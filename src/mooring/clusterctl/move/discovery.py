@@ -21,7 +21,7 @@ from mooring.clusterctl.objects import at, namespace_of, text_at
 from mooring.clusterctl.providers import CLUSTERCTL_LABEL, MOVE_HIERARCHY_LABEL, MOVE_LABEL, ProviderType
 from mooring.clusterctl.waiting import DEFINITIONS
 from mooring.kube import Client, Object, Resource, untyped
-from mooring.kube.errors import NotFound, UnknownKind
+from mooring.kube.errors import BadRequest, NotFound, UnknownKind
 
 T = TypeVar("T")
 
@@ -129,8 +129,11 @@ async def side_by_side(deeds: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
         async with seats:
             return await deed()
 
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(seated(deed)) for deed in deeds]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(seated(deed)) for deed in deeds]
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
     return [one.result() for one in tasks]
 
 
@@ -178,11 +181,9 @@ def _templates(cluster_class: Object) -> list[Any]:
         at(spec, "controlPlane"),
         at(spec, "controlPlane", "machineInfrastructure"),
         *(at(one, part) for one in workers for part in ("infrastructure", "bootstrap")),
-        # As older versions spell the parts of a worker.
-        *(at(one, "template", part) for one in workers for part in ("infrastructure", "bootstrap")),
     ]
-    found = [at(one, "templateRef") or at(one, "ref") for one in parts]
-    return list({text: one for one in found if one and (text := str(one))}.values())
+    found = [at(one, "templateRef") for one in parts]
+    return list({str(one): one for one in found if one}.values())
 
 
 async def _chosen(
@@ -195,7 +196,10 @@ async def _chosen(
     chosen = {here[name] for name in choice.clusters if name in here}
     if choice.selector:
         resource = next(one.resource for one in kinds if one.group_kind == CLUSTER)
-        fitting = await client.list(resource, namespace=choice.namespace, label_selector=choice.selector)
+        try:
+            fitting = await client.list(resource, namespace=choice.namespace, label_selector=choice.selector)
+        except BadRequest as error:
+            raise ClusterctlError(f"{choice.selector!r} is not a selector of labels: {error.message}") from error
         chosen |= {text_at(one, "metadata", "uid") for one in fitting.items} & set(here.values())
     lacking = ", ".join(sorted(set(choice.clusters) - here.keys()))
     if lacking:

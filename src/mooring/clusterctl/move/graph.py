@@ -122,6 +122,9 @@ class Graph:
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes.values())
 
+    def has_seen(self, uid: str) -> bool:
+        return uid in self.nodes and not self.nodes[uid].is_stranger
+
     def of(self, kind: GroupKind) -> list[Node]:
         """Those of this kind that have been seen."""
         return [one for one in self if one.group_kind == kind and not one.is_stranger]
@@ -161,8 +164,10 @@ def class_of(cluster: Object) -> tuple[str, str] | None:
     topology = at(cluster, "spec", "topology")
     if not isinstance(topology, dict) or not topology:
         return None
-    name = text_at(topology, "classRef", "name") or text_at(topology, "class")
-    namespace = text_at(topology, "classRef", "namespace") or text_at(topology, "classNamespace")
+    if text_at(cluster, "apiVersion") == f"{CORE}/v1beta1":  # in files of former days
+        name, namespace = text_at(topology, "class"), text_at(topology, "classNamespace")
+    else:
+        name, namespace = text_at(topology, "classRef", "name"), text_at(topology, "classRef", "namespace")
     return namespace or namespace_of(cluster), name
 
 

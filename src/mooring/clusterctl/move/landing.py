@@ -10,7 +10,7 @@ from mooring.api.kinds import Metadata
 from mooring.clusterctl.errors import ClusterctlError
 from mooring.clusterctl.move.discovery import known_kinds, side_by_side
 from mooring.clusterctl.move.graph import CLUSTER, GroupKind, Node, class_of
-from mooring.clusterctl.move.progress import Origin, Run, origin_in
+from mooring.clusterctl.move.progress import PAUSED, Origin, Run, origin_in
 from mooring.clusterctl.objects import at, name_of, namespace_of, text_at, texts_at
 from mooring.kube import Bare, Client, Object, Resource, metadata_of
 from mooring.kube.errors import NotFound, UnknownKind
@@ -28,7 +28,7 @@ class Landed:
     name: str
     uid: str
     origin: Origin | None = None
-    is_live: bool = False  # a Cluster that is not paused
+    is_live: bool = False  # a Cluster with infrastructure, that is not paused
 
     @property
     def place(self) -> Place:
@@ -49,6 +49,11 @@ class Landing:
     def ours(self) -> list[Landed]:
         """Made by this run, or by one with the same words before it."""
         return [one for one in self.objects.values() if one.origin is not None and one.origin.is_of(self.run)]
+
+    @property
+    def made(self) -> list[Landed]:
+        """Those of them in whose place nothing was before."""
+        return [one for one in self.ours if one.origin is not None and not one.origin.over]
 
     def add(self, landed: Landed) -> None:
         self.objects[landed.place] = landed
@@ -128,8 +133,13 @@ def _cluster(resource: Resource[Object], body: Object) -> Landed:
         name_of(body),
         text_at(body, "metadata", "uid"),
         origin_in(texts_at(body, "annotations")),
-        is_live=at(body, "spec", "paused") is not True,
+        is_live=_is_live(body),
     )
+
+
+def _is_live(cluster: Object) -> bool:
+    paused = at(cluster, "spec", "paused") is True or PAUSED in texts_at(cluster, "annotations")
+    return not paused and at(cluster, "status", "initialization", "infrastructureProvisioned") is True
 
 
 def namespaces_of(namespace: str, nodes: Iterable[Node], beside: Iterable[str]) -> set[str]:

@@ -29,7 +29,7 @@ from mooring.clusterctl.move.finishing import finish
 from mooring.clusterctl.move.graph import Node
 from mooring.clusterctl.move.landing import Landing, land, namespaces_of
 from mooring.clusterctl.move.pausing import BLOCKED_FOR, pause_all, resume_all, wait_until_unblocked
-from mooring.clusterctl.move.progress import DELETE_FOR_MOVE, Run
+from mooring.clusterctl.move.progress import FROM, LEAVING, Run
 from mooring.clusterctl.move.report import Report, Tell, report_of, silent
 from mooring.clusterctl.move.undoing import clear, unmark_source
 from mooring.clusterctl.move.writing import each
@@ -88,25 +88,29 @@ class _Move:
         self.source, self.target, self.options, self.run, self.tell = source, target, options, run, tell
         self.view: View
         self.carrier: Carrier
+        self.past = False  # a run before this one has passed the point of no return
+        self.begun = False  # something has been written, by this run or by one before it
         self.pioneer: Node | None = None  # whose deletion is the point of no return
         self.report: Report | None = None
 
     async def carried_out(self) -> Report:
         self.view = await survey(self.source, self.options.choice)
         landing = await self._land()
-        past = self._is_past(landing)
         self.carrier = Carrier(self.target, self.run, landing, self._leaves_alone, self.tell)
-        if not past:
-            self._check(landing)
+        self.past = self._is_past(landing)
+        if not self.past:
+            self._check_originals()
+        self.begun = bool(landing.ours) or checks.has_begun(self.view, self.run)
         try:
+            if not self.past:
+                self._check(landing)
+            self.begun = True
             await self._bring_over()
-            if not past:
+            if not self.past:
                 await self._pass_the_point()
         except BaseException as error:
-            if past or await self._has_passed():
-                self._say_forward_only(error)
-            else:
-                await self._undo(error)
+            if self.begun:
+                await self._turn_back(error)
             raise
         try:
             await self._finish()
@@ -125,10 +129,9 @@ class _Move:
         return namespaces_of(self.options.choice.namespace, self.view.order.nodes, self.view.provider_namespaces)
 
     def _is_past(self, landing: Landing) -> bool:
-        """Whether a run before this one has deleted something at the source."""
-        seen = {one.uid for one in self.view.graph if not one.is_stranger}
-        gone = any(one.origin is not None and one.origin.uid not in seen for one in landing.ours)
-        return gone or checks.was_deleted_for_move(self.view)
+        """Whether what was to be deleted first is deleted."""
+        marked = [one.origin.uid for one in landing.ours if one.origin is not None and one.origin.first]
+        return any(not self.view.graph.has_seen(uid) or self.view.graph.nodes[uid].is_deleting for uid in marked)
 
     def _leaves_alone(self, node: Node) -> bool:
         common = node.is_global or node.in_global_hierarchy
@@ -145,8 +148,8 @@ class _Move:
             there = landing.objects.get(node.place)
             if there is not None and there.is_live and there.origin is None:
                 raise ClusterctlError(
-                    f"the target cluster has a {node} already, and it is not paused: it is somebody's, and is not "
-                    f"overwritten. Delete or pause it there if it is to be replaced"
+                    f"the target cluster has a {node} already, which runs and is not paused: it is somebody's, and is "
+                    f"not overwritten. Delete or pause it there if it is to be replaced"
                 )
 
     # Over
@@ -166,29 +169,41 @@ class _Move:
             await self._look_again()
             if self.view.revisions == before:
                 return
-            await self._forget(before.keys() - self.view.revisions.keys())
+            if not self.past:
+                self._check_originals()
         raise ClusterctlError("the source keeps changing although its Clusters are paused: stop what changes it")
 
     async def _look_again(self) -> None:
         self.view = await survey(self.source, self.options.choice)
         self.report = report_of(self.view.order)
 
-    async def _forget(self, uids: set[str]) -> None:
-        """Copies whose originals somebody else has deleted while we were copying."""
-        gone = {one.place for one in self.carrier.landing.ours if one.origin is not None and one.origin.uid in uids}
+    def _check_originals(self) -> None:
+        """Refuse to go on with copies whose originals somebody else has deleted."""
+        ours = self.carrier.landing.ours
+        gone = [one for one in ours if one.origin is not None and not self.view.graph.has_seen(one.origin.uid)]
         if gone:
             raise ClusterctlError(
-                f"{len(gone)} objects were deleted from the source while they were copied, first "
-                f"{' '.join(sorted(gone)[0][1:])}: run it again when nobody deletes them"
+                f"{', '.join(sorted(map(str, gone)))}: there is a copy in the target cluster, but somebody has deleted "
+                f"the original, and it was not this move. If it is not wanted, delete the copy, too; if it is, take "
+                f"the annotation {FROM} off the copy. Then run it again"
             )
 
     # The point of no return
 
     async def _pass_the_point(self) -> None:
-        self.pioneer = next((one for one in reversed(self.view.order.nodes) if not one.is_kept), None)
-        if self.pioneer is not None:
+        leaving = [one for one in reversed(self.view.order.nodes) if not one.is_kept]
+        if leaving:
+            # Rather one whose copy is new: until something is deleted, what was there before is not touched.
+            self.pioneer = next((one for one in leaving if self.carrier.has_made(one)), leaving[0])
             self.tell(0, "Deleting objects from the source cluster: from here on there is no way back")
-            await self.carrier.take(self.source, self.pioneer, self.view.graph, keeps_note=True)
+            await self.carrier.take(self.source, self.pioneer, self.view.graph, is_first=True)
+
+    async def _turn_back(self, error: BaseException) -> None:
+        """After a failure: back, as long as that is possible."""
+        if self.past or await self._has_passed():
+            self._say_forward_only(error)
+        else:
+            await self._undo(error)
 
     async def _has_passed(self) -> bool:
         """Whether something has been deleted at the source: only a look tells, if the answer to that was lost."""
@@ -208,12 +223,9 @@ class _Move:
 
     async def _undo(self, error: BaseException) -> None:
         self.tell(0, "This failed before anything was deleted: taking back what was done")
-        nodes = self.view.order.nodes
-        marked = [one for one in nodes if DELETE_FOR_MOVE in one.annotations]
-        if self.pioneer is not None and self.pioneer not in marked:
-            marked.append(self.pioneer)
+        marked = [one for one in self.view.order.nodes if LEAVING in one.annotations]
         try:
-            await clear(self.carrier, self.view.order.groups, nodes, self._namespaces)
+            await clear(self.carrier, self.view.graph, self.view.order, self._namespaces)
             await unmark_source(self.source, marked)
             await resume_all(self.source, self.view, self.run)
         except (ClusterctlError, KubeError) as second:
@@ -230,9 +242,4 @@ class _Move:
                 [one for one in group if one is not self.pioneer],
                 lambda node: self.carrier.take(self.source, node, self.view.graph),
             )
-        await finish(
-            self.carrier,
-            self._namespaces,
-            pioneer=self.pioneer,
-            at_source=lambda: resume_all(self.source, self.view, self.run),
-        )
+        await finish(self.carrier, self._namespaces, at_source=lambda: resume_all(self.source, self.view, self.run))

@@ -1,11 +1,12 @@
 """Where a run is, written on the objects themselves, so that whoever comes after a kill can go on.
 
-At the source, Clusters and ClusterClasses that a run has paused carry `PAUSED_BY`. At the target, whatever a run has
-created or overwritten carries `FROM` until it is finished: where it came from, and how that looked. From these follows
-all that the next run must know:
+At the source, Clusters and ClusterClasses that a run has paused carry `PAUSED_BY`, and what is deleted next carries
+`LEAVING`: its copy is as it is. At the target, whatever a run has created or overwritten carries `FROM` until it is
+finished: where it came from, and how that looked. From these follows all that the next run must know:
 
 - an object with `FROM` was made by a run with these words, and goes if the move is called off;
-- if what it was made from is no longer there, the point of no return has been passed: forward only.
+- one of them is marked as the first: its original is deleted before any other. If that is no longer there, the point of
+  no return has been passed: forward only.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ T = TypeVar("T")
 
 FROM: Final = "move.mooring.dev/from"
 PAUSED_BY: Final = "move.mooring.dev/paused-by"
+LEAVING: Final = "move.mooring.dev/leaving"
 STAYS_PAUSED: Final = "move.mooring.dev/stays-paused"  # in files: a Cluster that was paused before
 DELETE_FOR_MOVE: Final = "clusterctl.cluster.x-k8s.io/delete-for-move"
 PAUSED: Final = "cluster.x-k8s.io/paused"
 
 # Never copied along.
-OURS: Final = frozenset({FROM, PAUSED_BY, STAYS_PAUSED, DELETE_FOR_MOVE})
+OURS: Final = frozenset({FROM, PAUSED_BY, LEAVING, STAYS_PAUSED, DELETE_FOR_MOVE})
 # As whom we write: its entries are taken out of what is restored, so that nothing is owned by us afterwards.
 MANAGER: Final = "mooring-clusterctl-move"
 
@@ -45,6 +47,8 @@ class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
     revision: str
     over: bool = False  # it was there before, and has been overwritten
     stays_paused: bool = False  # the original was paused by somebody else
+    whole: bool = False  # its fields belong to their owners again
+    first: bool = False  # the original is deleted first, and next
 
     def is_of(self, run: Run) -> bool:
         return (self.source, self.words) == (run.source, run.words)

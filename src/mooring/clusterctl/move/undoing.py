@@ -4,19 +4,22 @@ What a run has created at the target goes again: dependants before their owners,
 its Cluster is still paused, so that no provider takes the deletion for the end of the infrastructure. What was there
 before is put back as far as this run knows it, and the source goes on. What is ours is read from the notes on the
 objects, so that also a run that was killed is undone by the next one that fails.
+
+Guarantee: a copy is removed only while its original is there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from mooring.clusterctl.applying import persistently
 from mooring.clusterctl.finding import served
 from mooring.clusterctl.move.carrying import NAMESPACES, Carrier
-from mooring.clusterctl.move.graph import Node
+from mooring.clusterctl.move.graph import Graph, Node
 from mooring.clusterctl.move.landing import Landed, Place, land, written
-from mooring.clusterctl.move.progress import DELETE_FOR_MOVE, FROM, MANAGER, Run, origin_in
+from mooring.clusterctl.move.progress import DELETE_FOR_MOVE, FROM, LEAVING, MANAGER, Run, origin_in
+from mooring.clusterctl.move.sequence import Sequence
 from mooring.clusterctl.move.writing import change, each, remove
 from mooring.clusterctl.objects import texts_at
 from mooring.kube import Client, Object, revision_of, uid_of
@@ -26,14 +29,12 @@ from mooring.kube.errors import ApiError, MethodNotAllowed, NotFound
 _BORN_WITH: Final = frozenset({("serviceaccounts", "default"), ("configmaps", "kube-root-ca.crt")})
 
 
-async def clear(
-    carrier: Carrier, groups: Iterable[Iterable[Node]], nodes: Collection[Node], namespaces: Iterable[str]
-) -> None:
+async def clear(carrier: Carrier, graph: Graph, order: Sequence, namespaces: Iterable[str]) -> None:
     """Remove from the target what runs with these words have created there, and put back what was there before."""
     namespaces = sorted(set(namespaces))
-    landing = await land(carrier.target, carrier.run, list(nodes), namespaces)
-    layers: dict[Place, int] = {node.place: layer for layer, group in enumerate(groups) for node in group}
-    created = [one for one in landing.ours if one.origin is not None and not one.origin.over]
+    landing = await land(carrier.target, carrier.run, order.nodes, namespaces)
+    layers: dict[Place, int] = {node.place: layer for layer, group in enumerate(order.groups) for node in group}
+    created = [one for one in landing.made if one.origin is not None and graph.has_seen(one.origin.uid)]
     last = max(layers.values(), default=0) + 1
     for layer in range(last, -1, -1):
         await each([one for one in created if layers.get(one.place, last) == layer], lambda one: _clear(carrier, one))
@@ -81,7 +82,7 @@ async def unmark_source(source: Client, nodes: Iterable[Node]) -> None:
 
     async def unmark(node: Node) -> None:
         resource = written(await source.resource(node.api_version, node.kind))
-        patch: Object = {"metadata": {"uid": node.uid, "annotations": {DELETE_FOR_MOVE: None}}}
+        patch: Object = {"metadata": {"uid": node.uid, "annotations": {DELETE_FOR_MOVE: None, LEAVING: None}}}
         await change(source, resource, node.name, patch, namespace=node.namespace, what=f"{node} cannot be restored")
 
     await each(nodes, unmark)
