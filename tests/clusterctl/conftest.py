@@ -17,6 +17,7 @@ from unittest import mock
 
 import pytest
 import yaml
+from moving_kit import Pair, a_pair
 
 from mooring.controlplane.binaries import fetch_binaries
 from mooring.controlplane.landscape import Landscape
@@ -181,6 +182,25 @@ async def management(landscape: Landscape, tmp_path: Path) -> AsyncIterator[Call
 
         yield make
     landscape.etcd.close()
+
+
+@pytest.fixture(scope="session")
+def pair(landscape: Landscape, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    """Two management clusters with the same providers, to move between; each test has namespaces of its own."""
+    with a_pair(landscape, tmp_path_factory.mktemp("pair")) as made:
+        yield made
+
+
+@pytest.fixture
+async def source(pair: Pair) -> AsyncIterator[Client]:
+    async with Client(pair.source.connection) as client:
+        yield client
+
+
+@pytest.fixture
+async def target(pair: Pair) -> AsyncIterator[Client]:
+    async with Client(pair.target.connection) as client:
+        yield client
 
 
 @pytest.fixture
