@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from lint_kit import METADATA, OLD, SHARED, TEMPLATE, Yard, manager, old_contract_with, unlabel
+from lint_kit import METADATA, OLD, RELEASE, SHARED, TEMPLATE, Yard, labelled, manager, old_contract_with, unlabel
 from releases import infrastructure, write_repository
 
+from mooring.clusterctl.documenting import documented
 from mooring.clusterctl.errors import ClusterctlError
 from mooring.clusterctl.lint import RULES, Level, Outcome, judged, read_material
 
@@ -137,6 +138,28 @@ def test_files_that_cannot_be_read_are_told_of(yard, text):
     yard.template.write_bytes(text.encode("utf-8", "surrogateescape"))
     broken = {one.rule.id for one in judged(read_material(yard.folder)) if one.outcome is Outcome.FAIL}
     assert {"P11", "P28"} & broken
+
+
+@pytest.mark.parametrize("value", [None, 7, "text", [7], {"a": 7}])
+def test_fields_of_any_type_are_looked_at(yard, value):
+    """Each field of each object in turn is something else than it should be; every rule is answered all the same."""
+
+    def spoilt(thing: Any) -> list[Any]:
+        if isinstance(thing, list):
+            return [[*thing[:at], one, *thing[at + 1 :]] for at, part in enumerate(thing) for one in spoilt(part)]
+        if not isinstance(thing, dict):
+            return []
+        inside = [{**thing, name: one} for name, part in thing.items() for one in spoilt(part)]
+        return inside + [{**thing, name: value} for name in thing]
+
+    for kind in ("Deployment", "CustomResourceDefinition", "ClusterRoleBinding", "Certificate", "Service"):
+        whole = next(one for one in yard.objects() if one["kind"] == kind)
+        yard.write(spoilt(whole))
+        material = read_material(yard.folder)
+        assert len(material.releases[-1].objects) > 10, "they can be read, and so they are looked at"
+        assert {one.rule.id for one in judged(material)} == RULES.keys()
+        documented(material.releases[-1])
+        yard.write(labelled(RELEASE.objects()))
 
 
 def test_a_folder_that_is_not_there(tmp_path):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from mooring.clusterctl.lint.material import NothingToLookAt, Release
+from mooring.clusterctl.lint.material import NothingToLookAt, Release, mappings
 from mooring.clusterctl.metadata import Metadata
 from mooring.clusterctl.objects import at, described, group_of, kind_of, name_of, namespace_of, text_at, texts_at
 from mooring.clusterctl.providers import (
@@ -42,8 +42,7 @@ def is_old(release: Release) -> bool:
 
 def containers_of(workload: Object) -> list[Object]:
     pod = at(workload, "spec", "template", "spec")
-    found = [one for part in ("initContainers", "containers") for one in at(pod, part) or []]
-    return [one for one in found if isinstance(one, dict)]
+    return [one for part in ("initContainers", "containers") for one in mappings(at(pod, part))]
 
 
 def readable(release: Release) -> Iterator[str]:
@@ -104,7 +103,8 @@ def has_deployment(release: Release) -> Iterator[str]:
 
 def called_manager(release: Release) -> Iterator[str]:
     deployments = [one for one in release.objects if kind_of(one) == "Deployment"]
-    names = {text_at(one, "name") for deployment in deployments for one in containers_of(deployment)}
+    pods = [at(one, "spec", "template", "spec") for one in deployments]
+    names = {text_at(container, "name") for pod in pods for container in mappings(at(pod, "containers"))}
     if deployments and "manager" not in names:
         yield f"no container is called manager (there are {', '.join(sorted(names)) or 'none'})"
 
@@ -159,8 +159,9 @@ def _free_texts(one: Object) -> Iterator[tuple[str, str]]:
     if kind_of(one) in WORKLOADS:
         for container in containers_of(one):
             for part in ("command", "args"):
-                yield from ((part, text) for text in container.get(part) or [] if isinstance(text, str))
-            for pair in container.get("env") or []:
+                texts = container.get(part)
+                yield from ((part, str(text)) for text in (texts if isinstance(texts, list) else []))
+            for pair in mappings(container.get("env")):
                 yield f"env {text_at(pair, 'name')}", text_at(pair, "value")
     if kind_of(one) == "ConfigMap":
         data: Any = at(one, "data")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from mooring.clusterctl.lint.contents import WORKLOADS
-from mooring.clusterctl.lint.material import CLUSTER_CLASS, DEEPEST, File, Release
+from mooring.clusterctl.lint.material import CLUSTER_CLASS, DEEPEST, File, Release, mappings
 from mooring.clusterctl.objects import at, described, kind_of, name_of, text_at, texts_at
 
 if TYPE_CHECKING:
@@ -76,11 +76,11 @@ def _component_links(one: Object) -> Iterator[Link]:
         yield "Service", text_at(one, "spec", "service", "name")
     elif kind in ("RoleBinding", "ClusterRoleBinding"):
         yield text_at(one, "roleRef", "kind"), text_at(one, "roleRef", "name")
-        for subject in _each(at(one, "subjects")):
+        for subject in mappings(at(one, "subjects")):
             if text_at(subject, "kind") == "ServiceAccount":
                 yield "ServiceAccount", text_at(subject, "name")
     elif kind in ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"):
-        for hook in _each(at(one, "webhooks")):
+        for hook in mappings(at(one, "webhooks")):
             yield "Service", text_at(hook, "clientConfig", "service", "name")
     elif kind == "CustomResourceDefinition":
         yield "Service", text_at(one, "spec", "conversion", "webhook", "clientConfig", "service", "name")
@@ -92,19 +92,19 @@ def _component_links(one: Object) -> Iterator[Link]:
 def _pod_links(pod: Any) -> Iterator[Link]:
     yield "ServiceAccount", text_at(pod, "serviceAccountName") or text_at(pod, "serviceAccount")
     yield "PriorityClass", text_at(pod, "priorityClassName")
-    for one in _each(at(pod, "imagePullSecrets")):
+    for one in mappings(at(pod, "imagePullSecrets")):
         yield "Secret", text_at(one, "name")
-    for volume in _each(at(pod, "volumes")):
-        sources = [volume, *_each(at(volume, "projected", "sources"))]
+    for volume in mappings(at(pod, "volumes")):
+        sources = [volume, *mappings(at(volume, "projected", "sources"))]
         for source in sources:
             yield from _unless_optional("Secret", at(source, "secret"), "secretName", "name")
             yield from _unless_optional("ConfigMap", at(source, "configMap"), "name")
         yield "PersistentVolumeClaim", text_at(volume, "persistentVolumeClaim", "claimName")
-    for container in (*_each(at(pod, "initContainers")), *_each(at(pod, "containers"))):
-        for source in _each(at(container, "envFrom")):
+    for container in (*mappings(at(pod, "initContainers")), *mappings(at(pod, "containers"))):
+        for source in mappings(at(container, "envFrom")):
             yield from _unless_optional("Secret", at(source, "secretRef"), "name")
             yield from _unless_optional("ConfigMap", at(source, "configMapRef"), "name")
-        for pair in _each(at(container, "env")):
+        for pair in mappings(at(container, "env")):
             yield from _unless_optional("Secret", at(pair, "valueFrom", "secretKeyRef"), "name")
             yield from _unless_optional("ConfigMap", at(pair, "valueFrom", "configMapKeyRef"), "name")
 
@@ -118,7 +118,7 @@ def _empty_aggregations(one: Object, objects: Iterable[Object]) -> Iterator[str]
     """A ClusterRole that is put together from others, none of which is here."""
     if kind_of(one) != "ClusterRole" or not isinstance(at(one, "aggregationRule"), dict):
         return
-    for selector in _each(at(one, "aggregationRule", "clusterRoleSelectors")):
+    for selector in mappings(at(one, "aggregationRule", "clusterRoleSelectors")):
         wanted = at(selector, "matchLabels")
         if not isinstance(wanted, dict):
             continue
@@ -147,14 +147,14 @@ def _references(value: Any) -> Iterator[Link]:
         if depth > DEEPEST:
             continue
         if isinstance(one, list):
-            waiting += [(field, each, depth + 1) for each in one]
+            waiting += [(field, part, depth + 1) for part in one]
         elif isinstance(one, dict):
             referred = text_at(one, "kind")
             if referred and ("apiVersion" in one or "apiGroup" in one or referred in _NAMED_ALONE):
                 yield referred, text_at(one, "name")
             elif (kind := _named_by(field)) and at(one, "optional") is not True:
                 yield kind, text_at(one, "name")
-            waiting += [(name, each, depth + 1) for name, each in one.items()]
+            waiting += [(name, part, depth + 1) for name, part in one.items()]
         elif isinstance(one, str) and field.lower().endswith(("secretname", "configmapname")):
             yield "Secret" if "secret" in field.lower() else "ConfigMap", one
 
@@ -164,7 +164,3 @@ def _named_by(field: str) -> str:
     if name.endswith("secret"):
         return "Secret"
     return "ConfigMap" if name.endswith("configmap") else ""
-
-
-def _each(value: Any) -> list[Any]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mooring.clusterctl.errors import ClusterctlError
 from mooring.clusterctl.lint.contents import definitions_in
-from mooring.clusterctl.lint.material import Material
+from mooring.clusterctl.lint.material import Material, mappings
 from mooring.clusterctl.objects import at, group_of, kind_of, name_of, namespace_of, text_at
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _kinds(material: Material) -> list[tuple[str, str]]:
     made = []
     for one in definitions_in(material.releases[-1].objects_if_any):
         group, kind = text_at(one, "spec", "group"), text_at(one, "spec", "names", "kind")
-        versions = [each for each in at(one, "spec", "versions") or [] if at(each, "storage") is True]
+        versions = [each for each in mappings(at(one, "spec", "versions")) if each.get("storage") is True]
         if versions and text_at(one, "spec", "scope") == "Namespaced":
             made.append((f"{group}/{text_at(versions[0], 'name')}", kind))
     return made
@@ -75,7 +75,7 @@ class _Chains:
             there, way = waiting.pop()
             if (group_of(there), kind_of(there)) in _ENDS:
                 return ""
-            references = [each for each in at(there, "metadata", "ownerReferences") or [] if isinstance(each, dict)]
+            references = mappings(at(there, "metadata", "ownerReferences"))
             if not references and len(way) >= len(furthest):
                 furthest = (*way, "which has no owner")
             for reference in references:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mooring.clusterctl import variables, yamls
 from mooring.clusterctl.errors import ClusterctlError
@@ -33,6 +33,11 @@ _VARIABLE: Final = "variable-"
 def placeholder(name: str) -> str:
     """What stands for the value of a variable when nobody gives one: a name, so that one is known from another."""
     return f"{_VARIABLE}{name.lower().replace('_', '-')}"
+
+
+def mappings(value: Any) -> list[Any]:
+    """The mappings of a list, whatever else a stranger has put there."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 class NothingToLookAt(Exception):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from mooring.clusterctl.lint.contents import WEBHOOKS, WORKLOADS, is_old
-from mooring.clusterctl.lint.material import Release
+from mooring.clusterctl.lint.material import Release, mappings
 from mooring.clusterctl.objects import at, described, kind_of, name_of, namespace_of, text_at
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ def in_their_namespace(release: Release) -> Iterator[str]:
 def _services(one: Object) -> Iterator[Any]:
     """What a webhook, or the conversion of a definition, is asked at."""
     if kind_of(one) in _CONFIGURATIONS:
-        hooks = at(one, "webhooks")
-        yield from (at(hook, "clientConfig", "service") for hook in (hooks if isinstance(hooks, list) else []))
+        yield from (at(hook, "clientConfig", "service") for hook in mappings(at(one, "webhooks")))
     elif kind_of(one) == "CustomResourceDefinition":
         yield at(one, "spec", "conversion", "webhook", "clientConfig", "service")
         yield at(one, "spec", "conversion", "webhookClientConfig", "service")  # as it was in v1beta1
