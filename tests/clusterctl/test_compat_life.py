@@ -30,6 +30,7 @@ SHARED = frozenset(
         ("cert-manager.io/v1/Issuer", WEBHOOKS, "selfsigned-issuer"),
     }
 )
+CLUSTERS: Key = ("apiextensions.k8s.io/v1/CustomResourceDefinition", "", "clusters.cluster.x-k8s.io")
 SHIPS: Object = {
     "apiVersion": f"infrastructure.cluster.x-k8s.io/{CONTRACT}",
     "kind": "ShipyardCluster",
@@ -96,6 +97,13 @@ def release(version: str) -> Release:
     )
 
 
+def core(version: str) -> Release:
+    """Its definition of clusters says which version it is of."""
+    clusters = releases.definition("cluster.x-k8s.io", "Cluster", contract=CONTRACT)
+    clusters["metadata"]["labels"]["of"] = version
+    return releases.core(version, contract=CONTRACT, kinds=[], extra=[clusters])
+
+
 class _Old(Release):
     """Without what a release of today has."""
 
@@ -108,14 +116,11 @@ class _Old(Release):
 
 
 @pytest.fixture
-async def fleet(twins, ours, tmp_path) -> Fleet:
-    core = releases.core("v0.3.9", contract=CONTRACT)
-    made = [core, *(release(version) for version in ("v0.5.0", "v0.6.0", "v0.7.0"))]
+def fleet(twins, ours, tmp_path) -> Fleet:
+    cores = [core(version) for version in ("v0.3.9", "v0.3.10")]
+    made = [*cores, *(release(version) for version in ("v0.5.0", "v0.6.0", "v0.7.0"))]
     releases.write_repository(tmp_path / "old", made)
-    config = releases.write_config(tmp_path / "old.yaml", tmp_path / "old", made)
-    fleet = Fleet(twins.mine, ours, config)
-    await fleet("init", "--core", "cluster-api:v0.3.9", "-b", "-", "-c", "-")
-    return fleet
+    return Fleet(twins.mine, ours, releases.write_config(tmp_path / "old.yaml", tmp_path / "old", made))
 
 
 def version_of(one: Object) -> str:
@@ -150,6 +155,7 @@ def manager(seen: dict[Key, Object], namespace: str) -> tuple[str, str]:
 
 
 async def test_instances_live_side_by_side(fleet: Fleet):
+    await fleet("init", "--core", "cluster-api:v0.3.10", "-b", "-", "-c", "-")
     await fleet.init("north", "v0.5.0", "north-fleet")
     seen = await fleet.seen()
     assert seen.keys() == {*SHARED, *own("north"), extra("north", "v0.5.0")}
@@ -246,3 +252,32 @@ async def _deleted(fleet: Fleet) -> None:
     assert {key[0] for key in await fleet.seen()} == {"v1/Namespace"}
     # The namespace of all webhooks belongs to no provider.
     assert ("v1/Namespace", "", WEBHOOKS) in await dump(fleet.place.client)
+
+
+async def test_each_group_has_a_core_of_its_own(fleet: Fleet):
+    def group(name: str, core: str, version: str) -> tuple[str, ...]:
+        place = ("--target-namespace", name, "--watching-namespace", f"{name}-fleet")
+        return ("init", "--core", f"cluster-api:{core}", "-b", "-", "-c", "-", "-i", f"shipyard:{version}", *place)
+
+    await fleet(*group("north", "v0.3.9", "v0.5.0"))
+    await fleet.init("south", "v0.5.0", "south-fleet", fails="no core provider")  # none looks there
+    await fleet.init("south", "v0.5.0", fails="all namespaces")
+    await fleet(*group("south", "v0.3.10", "v0.6.0"))
+    there = await dump(fleet.place.client)
+    assert {one["metadata"]["labels"]["of"] for key, one in there.items() if key == CLUSTERS} == {"v0.3.10"}
+    assert versions(await fleet.seen()) == {"v0.6.0"}
+
+    await fleet("upgrade", "apply", "--contract", CONTRACT)
+    there = await dump(fleet.place.client)
+    entries = {key[1:]: one["version"] for key, one in there.items() if key[0].endswith("/Provider")}
+    assert entries == {
+        (name, label): version
+        for name in ("north", "south")
+        for label, version in (("cluster-api", "v0.3.10"), (LABEL, "v0.7.0"))
+    }
+
+    await fleet("delete", "--all", "--namespace", "north")
+    left = await dump(fleet.place.client)
+    kept = {key for key in there if "north" not in key and not key[2].startswith("north-")}
+    assert {key: left.get(key) for key in kept} == {key: there[key] for key in kept}
+    assert {key for key in left if key[1] == "north" or key[2].startswith("north-")} == set()
