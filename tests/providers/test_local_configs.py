@@ -14,10 +14,11 @@ from mooring.api.clusters import Cluster, SupportedVersion
 from mooring.api.crds import definition_of
 from mooring.api.providers import ClusterProvider
 from mooring.api.traits import WORKERLESS, SupportedTrait
+from mooring.controlplane.binarycache import Source, adopt
 from mooring.controlplane.errors import BinariesError
 from mooring.controlplane.landscape import Landscape
 from mooring.controlplane.plane import ID_PATTERN, Executables, identity_for
-from mooring.controlplane.versions import further_versions, versions_at_hand
+from mooring.controlplane.versions import cached_versions, further_versions, versions_at_hand
 from mooring.kube import Client, Object, ObjectKey, Resource, typed
 from mooring.kube.definitions import install, put
 from mooring.kube.errors import Forbidden, Invalid
@@ -30,6 +31,7 @@ from mooring.providers.local.plans import next_version, offer, wish
 from mooring.providers.local.reasons import Reason
 from mooring.providers.local.troubles import fit_to_tell
 from mooring.providers.sdk.provider import Refused
+from mooring.providers.sdk.versions import version_for
 from mooring.testing.builders import NAMESPACES, an_object, namespace_object, plain_resource_of
 
 _PROGRAMS = Executables(Path("a"), Path("b"))
@@ -149,6 +151,40 @@ def test_further_programs_are_named_by_version(tmp_path: Path, landscape: Landsc
     }
     own = str(landscape.binaries.programs["kube-apiserver"].version).removeprefix("v")
     assert own in versions_at_hand(landscape.binaries)
+
+
+def test_programs_of_an_earlier_mooring_are_found_in_the_cache(
+    tmp_path: Path, landscape: Landscape, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another pin than today's has left them there: clusters that run them come back, and nobody else gets them."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    kept = _cached(tmp_path, "1.35.9", "echo Kubernetes v1.35.9")
+    _cached(tmp_path, "1.35.8", "exit 126")  # of another kind of machine
+    spoiled = _cached(tmp_path, "1.35.7", "echo Kubernetes v1.35.7")
+    (spoiled / "kube-apiserver").write_text("not what was put there")
+    own = versions_at_hand(landscape.binaries)
+    _cached(tmp_path, next(iter(own)), "exit 1")  # which is known already, and not asked
+    found = cached_versions(known=own)
+    assert found == {"1.35.9": Executables(kept / "kube-apiserver", kept / "kube-controller-manager")}
+
+    offered = offer(local_config(), {**own, **found}, left=found).versions
+    assert [one for one in offered if isinstance(one, SupportedVersion) and one.deprecated] == [
+        SupportedVersion(version="1.35.9", deprecated=True)
+    ]
+    chosen = version_for("", [one for one in offered if isinstance(one, SupportedVersion)], running="1.35.9")
+    assert wish(local_config(), chosen, {**own, **found}).executables == found["1.35.9"]
+
+
+def _cached(home: Path, version: str, script: str) -> Path:
+    """Programs in a cache, as a fetch leaves them."""
+    directory = home / "mooring/binaries/kubernetes" / f"v{version}-{uuid4().hex[:12]}"
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    drafts = scripts(home / f"drafts-{directory.name}", script)
+    directory.mkdir()
+    (directory / ".partial").mkdir()
+    for name in ("kube-apiserver", "kube-controller-manager"):
+        adopt(drafts / name, directory, name, version=f"v{version}", source=Source.BUILT)
+    return directory
 
 
 @pytest.mark.parametrize("text", ["1.35=/tmp", "old=/tmp", "/tmp", "1.35.1=somewhere", "1.35.1=/does/not/exist"])

@@ -56,7 +56,10 @@ OFFERED = versions("1.32.7", "1.33.2-", "1.33.3", "1.34.1-")
     ("wanted", "running", "chosen"),
     [
         ("", "", "1.33.3"),
-        ("", "1.32.7", "1.33.3"),
+        ("", "1.32.7", "1.32.7"),  # nobody asked for more
+        ("", "1.33.2", "1.33.2"),  # also if it is deprecated meanwhile
+        ("", "v1.32.7", "v1.32.7"),
+        ("", "1.31.0", "1.33.3"),  # what runs cannot be had any more
         ("", "1.34.1", "1.34.1"),  # never back, not even to what is recommended
         ("", "1.35.0", "1.35.0"),
         ("1.32", "", "1.32.7"),

@@ -23,7 +23,7 @@ async def test_a_dedicated_request_gets_a_cluster_of_its_own_and_gives_it_back(w
         request, cluster = await world.granted("one")
         assert cluster.spec.tenancy == "Exclusive"
         assert cluster.spec.profile == "gold"
-        assert cluster.spec.kubernetes.version == "1.33.3"
+        assert cluster.spec.kubernetes.version == ""  # nobody asked for one, so nobody is held to one
         assert [claim.uid for claim in claims_on(cluster.metadata)] == [request.metadata.uid]
         await world.assert_sound()
         await world.delete(ClusterRequest, "one")
@@ -78,7 +78,7 @@ async def test_versions_are_resolved_against_what_is_supported(world):
     old = {"version": "1.34.0", "deprecated": True}
     await world.profile(versions=["1.32.1", "1.33.3", "1.32.5", old])
     await world.purpose("mcp", dedicated=True)
-    wanted = {"": "1.33.3", "1.32": "1.32.5", "1": "1.33.3", "1.32.1": "1.32.1", "1.34.0": "1.34.0"}
+    wanted = {"": "", "1.32": "1.32.5", "1": "1.33.3", "1.32.1": "1.32.1", "1.34.0": "1.34.0"}
     async with scheduling(world.connection):
         for version in (*wanted, "1.34", "1.30", "1.33.4"):
             spec = {"kubernetes": {"version": version}} if version else {}

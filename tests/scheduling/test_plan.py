@@ -284,8 +284,16 @@ def test_a_new_cluster_is_of_the_best_profile_in_its_newest_version() -> None:
     cluster = new(decision)
     assert isinstance(decision, Make)
     assert (decision.chosen.offer.name, decision.chosen.version) == ("fast", "1.31.0")
-    assert (cluster.spec.profile, cluster.spec.kubernetes.version) == ("fast", "1.31.0")
+    assert (cluster.spec.profile, cluster.spec.kubernetes.version) == ("fast", "")
     assert (cluster.metadata.namespace, cluster.metadata.name) == (HERE, NAME_OF_MINE)
+
+
+@pytest.mark.parametrize(("asked", "usual", "demanded"), [("1.30", "", "1.30.9"), ("", "1.30", "1.30.9"), ("", "", "")])
+def test_a_version_is_demanded_of_a_new_cluster_only_if_somebody_asked(asked: str, usual: str, demanded: str) -> None:
+    own = a_purpose("own", dedicated=True, template=a_template(version=usual))
+    catalogue = a_catalogue(own, a_profile("plain", "1.31.0", "1.30.9"))
+    cluster = new(decide(catalogue, a_request("own", version=asked)))
+    assert cluster.spec.kubernetes.version == demanded
 
 
 def test_a_profile_that_is_full_is_passed_over() -> None:

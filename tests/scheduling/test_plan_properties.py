@@ -327,7 +327,7 @@ def brute_force(world: World, request: ClusterRequest) -> tuple[str, Any]:
     made = [one.spec.profile for one in world.clusters]
     for _, _, name, version, most in sorted(offers):
         if not most or made.count(name) < most:
-            return "make", (place, name, version)
+            return "make", (place, name, version if wanted else "")
     if offers:
         return "no", Reason.NO_CAPACITY
     if profile_names - set(has):

@@ -93,6 +93,11 @@ def cache_directory(toolset: Toolset, recipe: Recipe) -> Path:
     return cache_home() / "binaries" / toolset.name / f"{recipe.version}-{recipe.digest}"
 
 
+def cached_directories(toolset: Toolset) -> list[Path]:
+    """All that the cache has of a toolset, of whichever recipe."""
+    return sorted(path for path in (cache_home() / "binaries" / toolset.name).glob("*") if path.is_dir())
+
+
 def read_manifest(directory: Path) -> tuple[Manifest, str]:
     """The manifest, and what is wrong with it. One that cannot be understood counts as empty."""
     path = directory / "manifest.json"

@@ -80,7 +80,9 @@ def made(
         return answer
     if isinstance(best, Unanswerable):
         return best
-    draft = drafted(request, ask, place=named, profile=best.offer.name, version=best.version)
+    # Demanded only if somebody asked for it. Else it is for whoever makes or owns the cluster, today and later.
+    demanded = best.version if ask.new_version else ""
+    draft = drafted(request, ask, place=named, profile=best.offer.name, version=demanded)
     return Make(draft, best)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -42,8 +42,8 @@ class Wish:
         return Memory(version=self.version, flags=self.flags, environment=self.environment)
 
 
-def offer(config: LocalConfig, at_hand: Mapping[str, Executables]) -> Offer:
-    """The one profile of a configuration."""
+def offer(config: LocalConfig, at_hand: Mapping[str, Executables], *, left: Collection[str] = ()) -> Offer:
+    """The one profile of a configuration. Versions that are ``left`` from before are there for those who have them."""
     spec = config.spec
     if wrong := refusals(spec.api_server_flags):
         raise Refused(f"{'; '.join(wrong)}.", reason=Reason.BAD_FLAG)
@@ -51,7 +51,8 @@ def offer(config: LocalConfig, at_hand: Mapping[str, Executables]) -> Offer:
         if _plain(wanted.version) not in at_hand:
             raise Refused(_unknown(f"spec.versions[{number}]", wanted.version, at_hand), reason=Reason.UNKNOWN_VERSION)
     newest_first = sorted(at_hand, key=Version.parse, reverse=True)
-    versions = spec.versions or tuple(SupportedVersion(version=version) for version in newest_first)
+    everything = (SupportedVersion(version=version, deprecated=version in left) for version in newest_first)
+    versions = spec.versions or tuple(everything)
     traits = dict.fromkeys((WORKERLESS, *(trait.key for trait in spec.traits)))
     return Offer(versions=versions, traits=tuple(traits), max_clusters=spec.max_clusters)
 

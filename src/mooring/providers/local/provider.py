@@ -13,7 +13,7 @@ from mooring.api.marks import EXTERNAL_ENDPOINT
 from mooring.controlplane.errors import BinariesError, NotReady
 from mooring.controlplane.landscape import Landscape
 from mooring.controlplane.plane import ControlPlane, Executables, identity_for
-from mooring.controlplane.versions import versions_at_hand
+from mooring.controlplane.versions import cached_versions, versions_at_hand
 from mooring.kube import Connection, ObjectKey
 from mooring.providers.local.access import admin_connection
 from mooring.providers.local.config import LocalConfig
@@ -39,10 +39,12 @@ class LocalProvider(Provider[LocalConfig]):
         self._platform = platform
         self._clusters: dict[str, LocalCluster] = {}
         self._at_hand: Mapping[str, Executables] | None = None
+        self._left: Mapping[str, Executables] = {}  # of those, the ones from before
         self._listener: Callable[[ObjectKey], None] | None = None
 
     async def profiles(self, config: LocalConfig) -> Sequence[Offer]:
-        return [offer(config, await self._versions())]
+        at_hand = await self._versions()
+        return [offer(config, at_hand, left=self._left)]
 
     async def ensure(self, order: Order[LocalConfig]) -> State:
         if order.key == self._platform:
@@ -128,7 +130,9 @@ class LocalProvider(Provider[LocalConfig]):
     async def _versions(self) -> Mapping[str, Executables]:
         if self._at_hand is None:
             try:
-                self._at_hand = await asyncio.to_thread(versions_at_hand, self._landscape.binaries)
+                chosen = await asyncio.to_thread(versions_at_hand, self._landscape.binaries)
+                self._left = await asyncio.to_thread(cached_versions, known=chosen)
+                self._at_hand = {**self._left, **chosen}
             except BinariesError as error:
                 raise Refused(str(error), reason=Reason.BINARIES) from error
         return self._at_hand

@@ -14,11 +14,12 @@ UNSUPPORTED, DOWNGRADE = "UnsupportedVersion", "DowngradeRefused"
 def version_for(wanted: str, supported: Sequence[SupportedVersion], *, running: str = "") -> str:
     """The version in full; Refused if there is none.
 
-    Nothing wanted means the newest that is not deprecated, a part the newest of those that begin with it. What runs
-    already stays possible when it is no longer offered, and no cluster goes back to an older version. A profile that
-    names no versions leaves it to its provider: then it may be empty.
+    Nothing wanted means what runs, as long as it is offered, and else the newest that is not deprecated: nobody's
+    cluster is upgraded because there is something newer. A part means the newest of those that begin with it. What
+    runs already stays possible when it is no longer offered, and no cluster goes back to an older version. A profile
+    that names no versions leaves it to its provider: then it may be empty.
     """
-    if not supported:
+    if not supported or (not wanted and any(_is_same(running, one.version) for one in supported)):
         return wanted or running
     try:
         fitting = [one for one in supported if satisfies(wanted, one.version)]
@@ -38,6 +39,10 @@ def version_for(wanted: str, supported: Sequence[SupportedVersion], *, running: 
             reason=DOWNGRADE,
         )
     return chosen
+
+
+def _is_same(running: str, offered: str) -> bool:
+    return bool(running) and running.removeprefix("v") == offered.removeprefix("v")
 
 
 def _is_older(version: str, running: str) -> bool:
