@@ -307,8 +307,10 @@ async def test_what_was_deleted_by_force_is_ended_by_whoever_comes_next(quayside
 
 
 async def test_what_runs_inside_this_process_is_not_started(quayside, world):
-    async with grounded(quayside, world.connection, built_in={"local"}):
-        provider = await quayside.provider("mooring/local")
+    provider = await quayside.provider("toy")
+    name = provider.metadata.name
+    provider = await quayside.changed(provider, image=f"mooring/{name}")
+    async with grounded(quayside, world.connection, built_in={name}):
         for seen in (await quayside.ground.initialised(provider), await quayside.ground.running(provider)):
             assert (seen.done, seen.reason) == (True, "BuiltIn")
         assert not quayside.directory(provider).exists()
@@ -316,12 +318,32 @@ async def test_what_runs_inside_this_process_is_not_started(quayside, world):
         assert await quayside.ground.remove(provider)
 
 
+async def test_what_runs_inside_this_process_is_there_once_and_as_itself(quayside, world):
+    """Neither is a second object for it called ready and does nothing, nor does another program run under its name."""
+    quayside.noting("toy")
+    inside, second = await quayside.provider("toy"), await quayside.provider("toy")
+    name = inside.metadata.name
+    second = await quayside.changed(second, image=f"mooring/{name}")
+    async with grounded(quayside, world.connection, built_in={name}):
+        for provider, words in (
+            (second, f"The image mooring/{name} runs inside Mooring already, as the provider {name}"),
+            (inside, f"The provider {name} runs inside Mooring, and cannot be run of the image toy"),
+        ):
+            seen = await quayside.ground.initialised(provider)
+            assert (seen.done, seen.failed, seen.reason) == (False, True, "BuiltIn")
+            assert words in seen.message
+            assert not quayside.directory(provider).exists()
+            assert await quayside.ground.remove(provider)
+
+
 async def test_a_provider_that_becomes_a_built_in_one_leaves_its_process(quayside, world):
     quayside.noting("toy")
-    async with grounded(quayside, world.connection, built_in={"local"}):
+    async with grounded(quayside, world.connection):
         provider = await quayside.provider("toy")
         pid = await quayside.up(provider)
-        provider = await quayside.changed(provider, image="local")
+    name = provider.metadata.name
+    async with grounded(quayside, world.connection, built_in={name}):
+        provider = await quayside.changed(provider, image=name)
         await quayside.initialised(provider)
         await dead(pid)
         assert not quayside.directory(provider).exists()

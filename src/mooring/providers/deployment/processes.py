@@ -193,7 +193,18 @@ class Processes:
         return "" if there is None else uid_of(there)
 
     def _is_built_in(self, provider: ClusterProvider) -> bool:
-        return bool(self._built_in) and named_by(provider.spec.image) in self._built_in
+        """Whether it runs inside this process: by its name and its image. Unfit if only one of them says so."""
+        name, image = provider.metadata.name, provider.spec.image
+        program = named_by(image) if self._built_in else ""
+        if program == name or not self._built_in & {program, name}:
+            return name in self._built_in
+        if name in self._built_in:
+            what = f"The provider {name} runs inside Mooring, and cannot be run of the image {image}"
+            remedy = f"set spec.image to mooring/{name}, or create a ClusterProvider of another name"
+        else:
+            what = f"The image {image} runs inside Mooring already, as the provider {program}, and only once"
+            remedy = f"delete this ClusterProvider, and name {program} in spec.providerRef of its configurations"
+        raise Unfit(f"{what}: {remedy}.", reason="BuiltIn")
 
     def _host(self, provider: ClusterProvider) -> _Hosted:
         name = provider.metadata.name
