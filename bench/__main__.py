@@ -10,6 +10,7 @@ from pathlib import Path
 from bench.access import access, access_calls, access_latency, access_renewal, revoke
 from bench.bars import keep, table
 from bench.granting import grant, grant_calls, grant_latency, grant_memory
+from bench.moving import clusterctl_move
 from bench.planning import plan_
 from bench.providing import cluster, cluster_8, cluster_memory, cluster_warm, toy_provider
 from bench.reading import watch_burst
@@ -47,6 +48,7 @@ BARS = {
     "revoke": revoke,
     "clusterctl-generate": clusterctl_generate,
     "clusterctl-envsubst": clusterctl_envsubst,
+    "clusterctl-move": clusterctl_move,
 }
 
 
