@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -94,14 +96,12 @@ async def test_rollouts_are_the_judges(plane: Plane, client: Client, judge: Runn
             await put(client, thing)
     codes = []
     for words in ROLLOUTS:
-        told = []
-        for runner, namespace in ((judge, THEIRS), (ours, MINE)):
-            given = (*words, "-n", namespace, "--kubeconfig", str(plane[1]))
-            ended = await runner.beside("alpha", "rollout", *given)
-            told.append((ended.code, ended.out, await states(client, namespace)))
-        assert told[1] == told[0], words
-        assert not told[1][0] or ended.err.count("\n") == 1, ended.err
-        codes.append(told[1][0])
+        given = ("alpha", "rollout", *words, "--kubeconfig", str(plane[1]), "-n")
+        theirs, mine = await asyncio.gather(judge.beside(*given, THEIRS), ours.beside(*given, MINE))
+        assert (mine.code, mine.out) == (theirs.code, theirs.out), words
+        assert await states(client, MINE) == await states(client, THEIRS), words
+        assert not mine.code or mine.err.count("\n") == 1, mine.err
+        codes.append(mine.code)
     assert 10 < sum(codes) < len(codes) - 8, "both happens"
 
 
@@ -178,8 +178,6 @@ async def test_every_broken_chain_is_named(plane: Plane, client: Client, ours: R
 
 async def lint(ours: Runner, plane: Plane, release: Release, base: Path) -> tuple[int, list[str]]:
     """The exit code, and what is found of the rules about live objects."""
-    import json
-
     write_repository(base, [release])
     words = ("--rule", "P34,P35", "--kubeconfig", str(plane[1]), "-o", "json")
     ended = await ours.beside("lint", str(base / release.label), *words)
@@ -196,8 +194,6 @@ async def test_names_that_only_the_server_knows(plane: Plane, client: Client) ->
     kubeconfig = ("--kubeconfig", str(plane[1]))
 
     async def named(*words: str) -> list[str]:
-        import asyncio
-
         found = await asyncio.to_thread(lambda: list(candidates(root(), [*words], {})))
         return [name for name, _ in found]
 
