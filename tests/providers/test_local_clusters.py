@@ -36,6 +36,7 @@ from mooring.kube.errors import Unauthorized
 from mooring.providers.local import PLATFORM, LocalProvider
 from mooring.providers.sdk.provider import Order, Refused
 from mooring.testing.builders import SERVICE_ACCOUNTS
+from mooring.testing.managers import until as until_async
 
 _ACCOUNT = "/api/v1/namespaces/default/serviceaccounts/default"
 
@@ -156,6 +157,7 @@ async def test_an_upgrade_keeps_the_data_and_there_is_no_way_back(
         assert (state.ready, state.reason) == (False, "Upgrading")
         await yard.until_running(upgraded, API_SERVER)
         await yard.start_over()  # in the middle of it
+        await yard.kill(upgraded, API_SERVER)  # and the API server itself
         state = await yard.until(upgraded, lambda state: state.ready)
         assert state.version == newer
         assert await yard.read(order) == "mooring"
@@ -180,8 +182,11 @@ async def test_one_that_was_never_finished_goes_as_well(landscape: Landscape) ->
         order = yard.order()
         await yard.until_running(order, API_SERVER)
         ports = yard.plane(order).ports
+        pid = yard.pid(order, API_SERVER)
+        assert pid is not None
         assert not await yard.provider.delete(order)
-        await yard.start_over()  # in the middle of its end
+        os.kill(pid, signal.SIGKILL)  # in the middle of its end: it does not come back
+        await yard.start_over()
         await yard.until_gone(order)
         await yard.assert_nothing_is_left(order, ports.api_server, ports.controller_manager)
 
@@ -208,6 +213,7 @@ async def test_clusters_follow_etcd_to_another_port(landscape: Landscape, tmp_pa
         await own.start()
         await yard.until_ready(order)
         await yard.write(order)
+        own.kept.add(own.control_plane("brokenbroken"))  # one that cannot follow: it keeps nobody else from it
         await stack.enter_async_context(_keeping(own))
         port, first = own.etcd.ports.client, yard.pid(order, API_SERVER)
         (etcd,) = processes_with(f"{own.etcd.directory}/data")
@@ -218,6 +224,11 @@ async def test_clusters_follow_etcd_to_another_port(landscape: Landscape, tmp_pa
         await yard.until_ready(order)
         assert own.etcd.ports.client != port
         assert await yard.read(order) == "mooring"
+        (etcd,) = processes_with(f"{own.etcd.directory}/data")
+        os.kill(etcd, signal.SIGKILL)
+        await until_async(
+            lambda: processes_with(f"{own.etcd.directory}/data").keys() - {etcd}, "etcd is kept as before"
+        )
 
 
 @contextlib.asynccontextmanager
@@ -246,6 +257,11 @@ async def test_the_platform_is_a_cluster_that_stays(landscape: Landscape) -> Non
         assert state.api_server == yard.landscape.platform.server
         async with Client(await yard.provider.admin_access(order)) as kube:
             assert (await kube.version()).removeprefix("v") == yard.version
+        newer = newer_than(yard.version)
+        state = await yard.provider.ensure(dataclasses.replace(order, wanted=newer, version=newer))
+        assert (state.ready, state.reason, state.version) == (False, "UpgradeRefused", yard.version)
+        assert f"spec.kubernetes.version is {newer}" in state.message
+        assert (await yard.provider.ensure(dataclasses.replace(order, wanted=yard.version))).ready
         with pytest.raises(Refused, match="goes with its landscape"):
             await yard.provider.delete(order)
         assert await yard.landscape.platform.is_ready()

@@ -15,7 +15,7 @@ from mooring.api.crds import definition_of
 from mooring.api.providers import ClusterProvider
 from mooring.api.traits import WORKERLESS, SupportedTrait
 from mooring.controlplane.binarycache import Source, adopt
-from mooring.controlplane.errors import BinariesError
+from mooring.controlplane.errors import BinariesError, StateError
 from mooring.controlplane.landscape import Landscape
 from mooring.controlplane.plane import ID_PATTERN, Executables, identity_for
 from mooring.controlplane.versions import cached_versions, further_versions, versions_at_hand
@@ -29,7 +29,7 @@ from mooring.providers.local.flags import FLAGS, refusals
 from mooring.providers.local.light import LIGHT_ENVIRONMENT
 from mooring.providers.local.plans import next_version, offer, wish
 from mooring.providers.local.reasons import Reason
-from mooring.providers.local.troubles import fit_to_tell
+from mooring.providers.local.troubles import Troubles, cause_of, fit_to_tell
 from mooring.providers.sdk.provider import Refused
 from mooring.providers.sdk.versions import version_for
 from mooring.testing.builders import NAMESPACES, an_object, namespace_object, plain_resource_of
@@ -140,6 +140,14 @@ def test_what_is_told_is_short_and_holds_no_secrets() -> None:
     assert token not in told
     assert told.startswith("one\n")
     assert len(told) < 600
+
+
+def test_what_went_wrong_in_one_of_several_tasks_is_told_as_what_it_is() -> None:
+    troubles = Troubles()
+    troubles.failed(
+        cause_of(ExceptionGroup("unhandled", [ExceptionGroup("inner", [StateError("ports.json is torn.")])]))
+    )
+    assert (troubles.reason, troubles.message) == ("StartFailed", "ports.json is torn.")
 
 
 def test_further_programs_are_named_by_version(tmp_path: Path, landscape: Landscape) -> None:

@@ -189,6 +189,20 @@ def a_condition(kind="Ready", status=Truth.TRUE, reason="Ready"):
     return Condition(type=kind, status=status, reason=reason, message="", last_transition_time=NOW)
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Building", "Building"),
+        ("outOfQuota", "OutOfQuota"),
+        ("out of quota", "NotReady"),
+        ("", "NotReady"),
+        ("1st", "NotReady"),
+    ],
+)
+def test_a_reason_is_one_camel_case_word(said, told):
+    assert reported(State(ready=False, reason=said)).reason == told
+
+
 BUILDING = reported(State(ready=False, reason="Building", message="Walls."))
 DONE = reported(State(ready=True, version="1.33.3+k3s1", api_server="https://one:6443", note={"a": 1}))
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime
+import logging
 import os
 import time
 from collections.abc import Callable
@@ -27,16 +28,19 @@ import msgspec
 
 from mooring.api.kubeconfigs import Document
 from mooring.controlplane.binaries import Binaries
-from mooring.controlplane.errors import Busy, StateError
+from mooring.controlplane.errors import Busy, ControlPlaneError, StateError
 from mooring.controlplane.etcd import Etcd
 from mooring.controlplane.files import private_directory, read_state, remove_tree, write_private, write_state
 from mooring.controlplane.keeping import Keeper, trying_ports
 from mooring.controlplane.plane import ID_PATTERN, ControlPlane, Executables, Served, new_identity, nothing
 from mooring.controlplane.processes import Child, Program, program_of
 
+log = logging.getLogger(__name__)
+
 # Long enough for a week of work, short enough that a forgotten copy is worth little.
 KUBECONFIG_LIFETIME = datetime.timedelta(days=7)
 _STOPPING = 60.0
+_AGAIN = 5.0  # seconds before a control plane that could not be renewed is tried again
 # What a provider's program is run for, and what its two processes are called.
 INIT, RUN = "init", "run"
 _FILES = ("kubeconfig", "landscape.json", "mooring.pid")  # and their drafts, whose writer was killed
@@ -176,13 +180,25 @@ class Landscape:
             self._refresh_kubeconfig()
             moved()
 
-        def etcd_restarted() -> None:
-            for plane in (self.platform, *self.kept):
-                plane.api_server.renew()
-
         async with asyncio.TaskGroup() as group:
+
+            def etcd_restarted() -> None:
+                for plane in (self.platform, *self.kept):
+                    group.create_task(self._renew(plane))
+
             group.create_task(self._etcd_keeper.keep(on_restart=etcd_restarted))
             group.create_task(self.platform.keep(on_restart=restarted))
+
+    async def _renew(self, plane: ControlPlane) -> None:
+        """Have the plane follow etcd. One whose files are damaged keeps nobody else waiting, etcd least of all."""
+        while plane is self.platform or plane in self.kept:
+            try:
+                plane.api_server.renew()
+            except (ControlPlaneError, OSError) as error:
+                log.warning("%s cannot follow etcd yet (%s)", plane.identity, error)
+            else:
+                return
+            await asyncio.sleep(_AGAIN)
 
     async def stop(self) -> None:
         """Stop all processes of this landscape, whoever started them; the data stays."""

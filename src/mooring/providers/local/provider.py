@@ -10,6 +10,7 @@ from typing import ClassVar
 from mooring.api.clusters import Endpoint
 from mooring.api.kinds import Kind
 from mooring.api.marks import EXTERNAL_ENDPOINT
+from mooring.api.versions import satisfies
 from mooring.controlplane.errors import BinariesError, NotReady
 from mooring.controlplane.landscape import Landscape
 from mooring.controlplane.plane import ControlPlane, Executables, identity_for
@@ -48,7 +49,7 @@ class LocalProvider(Provider[LocalConfig]):
 
     async def ensure(self, order: Order[LocalConfig]) -> State:
         if order.key == self._platform:
-            return await self._platform_state()
+            return await self._platform_state(order.wanted)
         cluster = self._cluster(order)
         wanted, refusal = await self._wish(cluster, order)
         is_first = not cluster.is_wanted
@@ -149,15 +150,23 @@ class LocalProvider(Provider[LocalConfig]):
             look_again=look_again,
         )
 
-    async def _platform_state(self) -> State:
+    async def _platform_state(self, wanted: str) -> State:
         plane = self._landscape.platform
-        if await plane.is_ready():
-            version = (await plane.version()).removeprefix("v")
-            return _state(plane, ready=True, reason="", message="", version=version, look_again=LOOK)
-        message = "The platform does not answer that it is ready; 'mooring status' tells more."
-        return _state(
-            plane, ready=False, reason=Reason.NOT_ANSWERING, message=message, version="", look_again=_LOOK_AGAIN
-        )
+        if not await plane.is_ready():
+            message = "The platform does not answer that it is ready; 'mooring status' tells more."
+            return _state(
+                plane, ready=False, reason=Reason.NOT_ANSWERING, message=message, version="", look_again=_LOOK_AGAIN
+            )
+        version = (await plane.version()).removeprefix("v")
+        reason, message = ("", "") if satisfies(wanted, version) else (Reason.UPGRADE, _bound(wanted, version))
+        return _state(plane, ready=not reason, reason=reason, message=message, version=version, look_again=LOOK)
+
+
+def _bound(wanted: str, version: str) -> str:
+    return (
+        f"The platform runs {version}, and spec.kubernetes.version is {wanted}. Its version is that of Mooring's own "
+        f"programs, and changes with them: leave the field empty."
+    )
 
 
 def _state(

@@ -24,7 +24,7 @@ from mooring.controlplane.landscape import Landscape
 from mooring.controlplane.plane import ControlPlane
 from mooring.providers.local.plans import Memory, Wish
 from mooring.providers.local.reasons import Reason
-from mooring.providers.local.troubles import Troubles
+from mooring.providers.local.troubles import Troubles, cause_of
 
 log = logging.getLogger(__name__)
 
@@ -121,9 +121,10 @@ class LocalCluster:
                 pause = _FIRST_PAUSE
                 await self._keep()
             except Exception as error:  # a task that ends in silence would leave the cluster to itself
-                if not isinstance(error, ControlPlaneError | OSError):
+                cause = cause_of(error)
+                if not isinstance(cause, ControlPlaneError | OSError):
                     log.exception("a local cluster could not be kept")
-                self._troubles.failed(error)
+                self._troubles.failed(cause)
                 self._say(ready=False)
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)

@@ -40,7 +40,7 @@ class Troubles:
             )
         self.reason = Reason.KEEPS_DYING if self._row > 1 else Reason.RESTARTING
 
-    def failed(self, error: Exception) -> None:
+    def failed(self, error: BaseException) -> None:
         """A start came to nothing."""
         self._count(again=True)
         dies = isinstance(error, ProcessError) and self._row > 1
@@ -64,6 +64,13 @@ class Troubles:
         self.ends += 1
         self._row = self._row + 1 if again else 1
         self._last = time.monotonic()
+
+
+def cause_of(error: BaseException) -> BaseException:
+    """What went wrong, where tasks that belong together have ended for it; the first, if there are several."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def fit_to_tell(text: str) -> str:

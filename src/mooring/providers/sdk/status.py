@@ -33,7 +33,7 @@ WAITING, DELETING, FAILED, READY_REASON = "WaitingForDeletion", "Deleting", "Pro
 
 Conditions = tuple[Condition, ...]
 
-_REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+_REASON = re.compile(r"[A-Z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _LONGEST_MESSAGE, _LONGEST_INFO = 4_096, 256
 
@@ -194,6 +194,7 @@ def _note(state: State | None, old: ClusterStatus | None) -> Mapping[str, Any]:
 
 
 def _reason(word: str, otherwise: str) -> str:
+    word = word[:1].upper() + word[1:]
     return word if _REASON.fullmatch(word) and len(word) <= 256 else otherwise
 
 
