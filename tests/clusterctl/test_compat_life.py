@@ -229,11 +229,13 @@ async def _deleted(fleet: Fleet) -> None:
     for name in ("west-wing", "south"):
         await fleet("delete", "-i", "shipyard", "--namespace", name)
 
-    # With the last one, what was shared stays, too; and is what the next one finds.
+    # With the last one, what was shared stays, too; and is what the next one finds, although it is older.
     await fleet("delete", "-i", "shipyard")
     seen = await fleet.seen()
     assert {key for key in seen if key[0] != "v1/Namespace"} == SHARED
-    await fleet.init("north", "v0.7.0", "north-fleet")
+    await fleet.init("north", "v0.5.0", "north-fleet")
+    assert versions(await fleet.seen()) == {"v0.7.0"}
+    await fleet("upgrade", "apply", "-i", "north/shipyard:v0.6.0")
     assert versions(await fleet.seen()) == {"v0.7.0"}
 
     ships = await fleet.place.client.resource(SHIPS["apiVersion"], SHIPS["kind"])
@@ -243,8 +245,9 @@ async def _deleted(fleet: Fleet) -> None:
     await fleet("delete", "-i", "shipyard", "--include-crd")
     assert {key[0] for key in await fleet.seen()} == {"v1/Namespace"}
 
-    await fleet.init("north", "v0.6.0", "north-fleet")
-    await fleet.init("south", "v0.7.0", "south-fleet")
+    await fleet.init("north", "v0.5.0", "north-fleet")
+    assert versions(await fleet.seen()) == {"v0.5.0"}
+    await fleet.init("south", "v0.6.0", "south-fleet")
     await fleet("delete", "--all", "--namespace", "south")
     assert own("north") <= (await fleet.seen()).keys()
     await fleet("delete", "--all", "--include-crd", "--include-namespace")

@@ -17,12 +17,12 @@ from mooring.clusterctl.containers import has_manager, images_of
 from mooring.clusterctl.errors import ClusterctlError
 from mooring.clusterctl.initialising.planning import Plan, planned
 from mooring.clusterctl.initialising.wishes import Wishes
-from mooring.clusterctl.inventory import Installed, Inventory, instances_of
+from mooring.clusterctl.inventory import Inventory
 from mooring.clusterctl.inventory_definition import inventory_definition
 from mooring.clusterctl.metadata import contract_for
 from mooring.clusterctl.objects import described, group_of, texts_at
 from mooring.clusterctl.providers import ProviderType
-from mooring.clusterctl.semver import Version
+from mooring.clusterctl.sharing import Standing, note_release, objects_due, standing_shares
 from mooring.clusterctl.validating import entry_of
 from mooring.clusterctl.waiting import wait_until_available
 
@@ -70,9 +70,9 @@ async def written_out(
         objects += [] if external else await cert_manager_objects(configuration)
     elif await (cert_manager := CertManager(client, configuration)).is_wanted():
         objects += await cert_manager.objects()
-    there = list(plan.installed)
+    there, standing = list(plan.installed), await _standing(client, plan)
     for components in plan.queue:
-        objects += [*_due(components, there), components.inventory_object()]
+        objects += [*objects_due(components, there, standing), components.inventory_object()]
         there.append(entry_of(components))
     return objects
 
@@ -90,10 +90,13 @@ async def images(client: Client | None, configuration: Configuration, wishes: Wi
 
 async def _install(client: Client, plan: Plan, progress: Progress) -> None:
     inventory, there, last = Inventory(client), list(plan.installed), []
+    standing = await _standing(client, plan)
     for components in plan.queue:
         label, version, namespace = components.provider.label, components.version, components.target_namespace
         progress(f"Installing {label} {version} in namespace {namespace}")
-        await apply_all(client, _due(components, there))
+        due = objects_due(components, there, standing)
+        await apply_all(client, due)
+        await note_release(client, due, version)
         there.append(entry_of(components))
         if plan.first_run and components.provider.type is ProviderType.CORE:
             last.append(components)
@@ -103,15 +106,9 @@ async def _install(client: Client, plan: Plan, progress: Progress) -> None:
         await inventory.create(components)
 
 
-def _due(components: Components, there: Iterable[Installed]) -> list[Object]:
-    """The objects to apply: those that all instances share only where they are newer than what is there."""
-    return components.all_objects if shares_are_due(components, there) else components.objects
-
-
-def shares_are_due(components: Components, there: Iterable[Installed]) -> bool:
-    """Shared objects follow the newest instance, and never go back."""
-    others = instances_of(there, components.provider.name, components.provider.type)
-    return not others or max(Version.parse(one.version) for one in others) < Version.parse(components.version)
+async def _standing(client: Client | None, plan: Plan) -> Standing:
+    """What instances share now; nobody needs to be asked where nothing is shared."""
+    return await standing_shares(client) if client and any(one.shared for one in plan.queue) else {}
 
 
 async def _wait(client: Client, plan: Plan, seconds: float, progress: Progress) -> None:

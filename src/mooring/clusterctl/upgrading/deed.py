@@ -17,7 +17,6 @@ from mooring.clusterctl.containers import has_manager
 from mooring.clusterctl.deleting import Extent, delete_components
 from mooring.clusterctl.errors import ClusterctlError
 from mooring.clusterctl.finding import scopes_of
-from mooring.clusterctl.initialising.deed import shares_are_due
 from mooring.clusterctl.inventory import Installed, check_single_instances, default_namespace
 from mooring.clusterctl.inventory_definition import PROVIDERS
 from mooring.clusterctl.metadata import contract_for
@@ -25,6 +24,7 @@ from mooring.clusterctl.migrating import migrate
 from mooring.clusterctl.notes import CHANGES, Notes, read_notes
 from mooring.clusterctl.providers import ProviderType, named_provider
 from mooring.clusterctl.scopes import Scopes
+from mooring.clusterctl.sharing import Standing, note_release, objects_due, standing_shares
 from mooring.clusterctl.upgrading.keeping import Change, carried, deployments_of
 from mooring.clusterctl.upgrading.offers import Repositories, installed_for_upgrade
 from mooring.clusterctl.upgrading.plan import Plan, Step, Wish, chosen_plan, in_order, plan_for, refuse_long_steps
@@ -67,7 +67,8 @@ async def upgrade(
         check_single_instances(installed)
     refuse_long_steps(steps)
     scopes, notes = await scopes_of(client), await read_notes(client, CHANGES)
-    run = _Upgrade(client, configuration, options, repositories, installed, scopes, notes, progress)
+    standing = await standing_shares(client) if options.compat else {}
+    run = _Upgrade(client, configuration, options, repositories, installed, scopes, notes, progress, standing)
     every = [await run.prepared(step) for step in steps]
     await CertManager(client, configuration, progress).ensure_latest()
     await run.carry_out(every)
@@ -113,6 +114,7 @@ class _Upgrade:
     scopes: Scopes
     notes: Notes
     progress: Progress
+    standing: Standing
 
     async def carry_out(self, every: Sequence[_Ready]) -> None:
         await forget_old_notes(self.client, self.notes, self.installed)
@@ -192,7 +194,7 @@ class _Upgrade:
 
     def _objects(self, ready: _Ready) -> list[Object]:
         """What is to be applied. What instances share follows the newest of them, and never goes back."""
-        return ready.new.all_objects if shares_are_due(ready.new, self.installed) else ready.new.objects
+        return objects_due(ready.new, self.installed, self.standing)
 
     async def _replace(self, ready: _Ready) -> None:
         one, new = ready.one, ready.new
@@ -207,6 +209,7 @@ class _Upgrade:
             until_gone=True,
         )
         await apply_all(self.client, objects)
+        await note_release(self.client, objects, new.version)
         await self._write_inventory(one, new)
         updated = replace(one, version=new.version)
         self.installed = [updated if each is one else each for each in self.installed]
