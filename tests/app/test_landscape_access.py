@@ -1,5 +1,7 @@
 """The main job, whole: what ``make up`` does on a fresh clone, and then what people do with access."""
 
+import base64
+import contextlib
 import json
 import os
 import re
@@ -10,8 +12,11 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
-from mooring.kube import Client, load_connection, untyped
-from mooring.kube.errors import Forbidden, Unauthorized
+from mooring.api.kyma import KubeconfigRequest
+from mooring.cli.landscapes import place_of, started
+from mooring.kube import Client, connection_from_document, load_connection, typed, untyped
+from mooring.kube.errors import Forbidden, NotFound, Unauthorized
+from mooring.testing.builders import an_object
 from mooring.testing.managers import until as until_async
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +42,8 @@ def made(mooring, word, kubeconfig):
     ended = subprocess.run(
         ["make", "--no-print-directory", "-C", str(ROOT), word, f"MINE={kubeconfig}"],
         env=environment,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,  # which is where steps are told
         text=True,
         timeout=280,
         check=False,
@@ -56,10 +62,7 @@ async def test_make_up_ends_with_a_cluster_of_ones_own(mooring, tmp_path):
         f"Context 'mooring-mine' is now the current one of {mine}.\n\n"
         f"  export KUBECONFIG={mine}\n  kubectl get namespaces\n"
     )
-    shown = _shape((ROOT / "README.md").read_text(encoding="utf-8"))
-    for line in filter(None, map(str.strip, said.splitlines())):
-        if ".venv/bin" not in line and str(tmp_path) not in line:
-            assert _shape(line) in shown, f"the README does not show: {line}"
+    assert_readme_shows(said, mine)
 
     assert stat.S_IMODE(mine.stat().st_mode) == 0o600
     assert await may(mine, NAMESPACES)
@@ -78,9 +81,10 @@ async def test_make_up_ends_with_a_cluster_of_ones_own(mooring, tmp_path):
     old.write_bytes(before)
     assert "clusterrequest mine is there already" in made(mooring, "up", mine)
     assert await may(mine, NAMESPACES)
-    assert len(entries()) == 1
-
-    no_administrator_is_at_rest(mooring.directory)
+    await until_async(lambda: len(entries()) == 1, "the one of before is gone")
+    (entry,) = entries()
+    assert entry["metadata"]["name"] != name
+    name = entry["metadata"]["name"]
 
     mooring.run("access", "rotate", name, "--wait")
     fresh = tmp_path / "fresh.kubeconfig"
@@ -96,6 +100,8 @@ async def test_make_up_ends_with_a_cluster_of_ones_own(mooring, tmp_path):
     mooring.run("kubeconfig", cluster, "--role", "view", "--kubeconfig", str(fresh))
     assert await may(fresh, NAMESPACES)
     assert await may(fresh, SECRETS) is False
+    await _kubeconfig_request(mooring, cluster)
+    no_administrator_is_at_rest(mooring.directory)
 
     # What names the request goes with it; what names the cluster can be deleted when that is gone.
     mooring.run("request", "delete", "mine", "--wait")
@@ -103,21 +109,68 @@ async def test_make_up_ends_with_a_cluster_of_ones_own(mooring, tmp_path):
     assert "requestRef" not in left["spec"]
     mooring.run("access", "delete", left["metadata"]["name"], "--wait")
     assert entries() == []
+    no_administrator_is_at_rest(mooring.directory)
 
 
-# A private key as it is, and as base64 shows it at each of the three places it can begin at.
-KEYS = (b"PRIVATE KEY-----", b"UFJJVkFURSBLRV", b"BSSVZBVEUgS0VZ", b"QUklWQVRFIEtFW")
+async def _kubeconfig_request(mooring, cluster):
+    """One that has its kubeconfig in its status, until it goes. The landscape is entered without a file."""
+    rule = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
+    spec = {"cluster": cluster, "clusterRole": {"rules": [rule]}}
+    request = an_object(KubeconfigRequest, "shown", "default", spec=spec)
+    document = started(place_of(mooring.name, mooring.parent)).admin_kubeconfig()
+    async with Client(connection_from_document(document)) as client:
+        await client.create(typed(KubeconfigRequest), request)
+
+        async def is_shown():
+            there = await client.get(typed(KubeconfigRequest), "shown", namespace="default")
+            return there.status is not None and there.status.kubeconfig
+
+        async def is_gone():
+            with contextlib.suppress(NotFound):
+                return await client.get(typed(KubeconfigRequest), "shown", namespace="default") is None
+            return True
+
+        await until_async(is_shown, "the kubeconfig is in the status")
+        await client.delete(typed(KubeconfigRequest), "shown", namespace="default")
+        await until_async(is_gone, "the KubeconfigRequest is gone")
+
+
+KEY = b"PRIVATE KEY-----"
+TOKEN = re.compile(rb"eyJ[\w-]+\.(eyJ[\w-]+)\.[\w-]+")
+WRAPPED = re.compile(rb"[A-Za-z0-9+/]{128,}={0,2}")
+# Of accounts that were made for requests: these tokens are what was asked for, and in the Secrets beside the requests.
+ENTRANTS = "system:serviceaccount:accessrequests:"
+
+
+def unwrapped(content, layers=2):
+    """The content, and what is in it in base64, and in that."""
+    yield content
+    for found in WRAPPED.findall(content) if layers else ():
+        yield from unwrapped(base64.b64decode(found[: len(found) // 4 * 4]), layers - 1)
+
+
+def bearers_in(content):
+    """Whose tokens are in it."""
+    for claims in TOKEN.findall(content):
+        with contextlib.suppress(ValueError):
+            yield json.loads(base64.urlsafe_b64decode(claims + b"=" * (-len(claims) % 4)))["sub"]
 
 
 def no_administrator_is_at_rest(directory):
     """On disk, which includes what etcd has stored, and in logs; but for the authorities themselves, and for what the
     controller managers need to start. Those are no administrators, and no certificate here is one's."""
     # The kubeconfig of the landscape was never asked for in this test, so it is not there either.
-    holding = {
-        path.relative_to(directory)
-        for path in directory.rglob("*")
-        if path.is_file() and any(key in (content := path.read_bytes()) for key in KEYS) and content
-    }
+    holding, bearers = set(), {}
+    for path in filter(Path.is_file, directory.rglob("*")):
+        for content in unwrapped(path.read_bytes()):
+            if KEY in content:
+                holding.add(path.relative_to(directory))
+            for bearer in bearers_in(content):
+                bearers.setdefault(bearer, set()).add(path.relative_to(directory).parts[0])
+    # Tokens are where etcd keeps Secrets, and in no log; none is of anybody else than who asked for it.
+    assert bearers
+    assert {bearer for bearer in bearers if not bearer.startswith(ENTRANTS)} == set()
+    assert set().union(*bearers.values()) == {"etcd"}
     pki = {path for path in holding if path.parent.name == "pki"}
     managers = {path for path in holding if path.name == "kube-controller-manager.kubeconfig"}
     assert holding == pki | managers
@@ -144,6 +197,16 @@ async def _until_refused(kubeconfig):
     await until_async(is_refused, "the token is refused")
 
 
-def _shape(text):
-    """Without what differs from one time to the next."""
-    return re.sub(r"mcp-[a-z0-9]{8}|[0-9.]+", "#", text)
+def assert_readme_shows(said, kubeconfig):
+    """What is printed is what the README shows, line by line."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = readme.partition("$ make up\n")[2].partition("\n$ ")[0]
+    assert _lines(said.replace(str(kubeconfig), "mine.kubeconfig")) == _lines(shown)
+
+
+def _lines(text):
+    """Without what differs from one time, or one machine, to the next, and steps that are over soon."""
+    text = re.sub(r" --dir [^\s)']+", "", text)
+    text = re.sub(r"[^\s=$(]*/(mooring|mine)\b", r"\1", text)
+    shape = re.sub(r"mcp-[a-z0-9]{8}|[0-9.]+", "#", text)
+    return [line.strip() for line in shape.splitlines() if line.strip() and not re.search("Pending|not ready", line)]

@@ -10,8 +10,12 @@ import yaml
 from quiet_kit import Quiet, called
 
 from mooring.api.access import AccessRequest
-from mooring.kube import Client, MergePatch, typed
-from mooring.testing.builders import SECRETS
+from mooring.api.clusters import ClusterProfile
+from mooring.api.marks import GRANT_FINALIZER, PROFILE_LABEL
+from mooring.app.accesses import Wish
+from mooring.app.own_access import ask_for_oneself, context_for, end_earlier
+from mooring.kube import Client, MergePatch, ObjectKey, typed
+from mooring.testing.builders import SECRETS, an_object
 
 REQUESTS = typed(AccessRequest)
 CREATE = ("access", "create", "--cluster", "one", "--rule", "get:pods@shop")
@@ -69,6 +73,59 @@ async def test_asked_for_listed_and_told(quiet: Quiet, there: Client, room: str)
     quiet.run("access", "revoke", "mine", "--undo", "-n", room)
     assert "is not revoked" in quiet.run("access", "revoke", "mine", "--undo", "-n", room, code=1).err
     assert quiet.run("access", "delete", "mine", "--wait", "-n", room).out == "accessrequest mine is deleted.\n"
+
+
+async def test_what_was_never_given_is_taken_back_at_once(quiet: Quiet, there: Client, room: str) -> None:
+    """Whoever denied it goes on to say why; nobody will ever say that it is revoked."""
+    quiet.run(*CREATE, "mine", "-n", room)
+    denied = {"observedGeneration": 1, "phase": "Denied", "reason": "ForeignNamespace"}
+    await there.patch(REQUESTS, "mine", MergePatch({"status": denied}), namespace=room, subresource="status")
+    said = quiet.run("access", "revoke", "mine", "-n", room, "--wait", "--timeout", "60s")
+    assert said.out == "accessrequest mine is revoked.\n"
+    # One whose provider still holds it is not.
+    held = {"metadata": {"finalizers": [GRANT_FINALIZER]}}
+    await there.patch(REQUESTS, "mine", MergePatch(held), namespace=room)
+    assert "not so in time" in quiet.run("access", "revoke", "mine", "-n", room, "-w", "--timeout", "1s", code=1).err
+    await there.patch(REQUESTS, "mine", MergePatch({"metadata": {"finalizers": None}}), namespace=room)
+
+
+async def test_words_that_a_provider_does_not_know_are_not_said(quiet: Quiet, there: Client, room: str) -> None:
+    """openMCP's own providers would leave everything as it is."""
+    spec = {"providerRef": {"name": "kind"}, "providerConfigRef": {"name": "kind"}, "supportedVersions": []}
+    await there.create(typed(ClusterProfile), an_object(ClusterProfile, f"theirs-{room}", None, spec=spec))
+    quiet.run(*CREATE, "mine", "-n", room)
+    labels = {"metadata": {"labels": {PROFILE_LABEL: f"theirs-{room}"}}}
+    await there.patch(REQUESTS, "mine", MergePatch(labels), namespace=room)
+    for word in ("rotate", "revoke"):
+        said = quiet.run("access", word, "mine", "-n", room, "--wait", code=1).err
+        assert all(part in said for part in ("'kind'", word, "mooring access delete mine"))
+    assert "openmcp.cloud/operation" not in (await there.get(REQUESTS, "mine", namespace=room)).metadata.annotations
+    await there.delete(typed(ClusterProfile), f"theirs-{room}")
+
+
+async def test_only_what_the_same_person_had_for_the_same_thing_ends(there: Client, room: str) -> None:
+    """Whoever is called alike elsewhere, or asks for something of the same name, keeps what they have."""
+    cluster, request = Wish(cluster="one", roles=["view"]), Wish(request="one", roles=["view"])
+
+    async def asked(wish: Wish, machine: str) -> dict[str, Any]:
+        made = await ask_for_oneself(there, wish, room, user="Root!", machine=machine)
+        return dict(made["metadata"])
+
+    first = await asked(cluster, "here")
+    others = [await asked(cluster, "elsewhere"), await asked(request, "here")]
+    second = await asked(cluster, "here")
+    assert second["name"].startswith("kubeconfig-root-one-")
+    at_once = sorted((first, second), key=lambda one: (one["creationTimestamp"], one["uid"]))
+    for one in at_once:
+        await end_earlier(there, one)
+    left = {one.metadata.name for one in (await there.list(REQUESTS, namespace=room)).items}
+    assert left == {one["name"] for one in (*others, at_once[-1])}
+
+
+def test_contexts_tell_namesakes_apart() -> None:
+    assert context_for(ObjectKey("default", "mine")) == "mooring-mine"
+    places = [ObjectKey("a", "b-c"), ObjectKey("a-b", "c"), ObjectKey("default", "a-b-c"), ObjectKey("default", "c")]
+    assert len({context_for(one) for one in places}) == len(places)
 
 
 async def test_what_cannot_be_had_is_told(quiet: Quiet, there: Client, room: str) -> None:

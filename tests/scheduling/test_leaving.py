@@ -7,9 +7,10 @@ from scheduling_kit import scheduling
 
 from mooring.api.access import AccessRequest
 from mooring.api.claims import claims_on
-from mooring.api.clusters import Cluster
-from mooring.api.marks import DELETE_WITHOUT_REQUESTS_LABEL
+from mooring.api.clusters import Cluster, ClusterProfile
+from mooring.api.marks import DELETE_WITHOUT_REQUESTS_LABEL, GRANT_FINALIZER, OPERATION_ANNOTATION
 from mooring.api.requests import ClusterRequest, ClusterRequestGrant
+from mooring.testing.builders import NAMESPACES, namespace_object
 from mooring.testing.managers import heard, quiet, until
 
 KEEPER = "example.org/keeper"
@@ -144,6 +145,44 @@ async def test_access_goes_first_also_where_the_cluster_lives_on(world):
         assert [claim.name for claim in claims_on(there.metadata)] == ["other"]
         assert not (await world.get(AccessRequest, "foreign")).metadata.deleting
         assert not there.metadata.deleting
+
+
+@pytest.mark.usefixtures("offers")
+async def test_strangers_keep_no_request(world):
+    """Anybody may create access requests that name it, with whatever finalizers; only an open door is waited for."""
+    there = f"{world.namespace}-b"
+    await world.kube.create(NAMESPACES, namespace_object(there))
+
+    async def ask(name, request, **metadata):
+        _, cluster = await world.granted(request)
+        place = {"name": cluster.metadata.name, "namespace": cluster.metadata.namespace}
+        spec = {"requestRef": {"name": request, "namespace": world.namespace}, "clusterRef": place, "token": {}}
+        return await world.create(AccessRequest, name, namespace=there, metadata=metadata, spec=spec)
+
+    async with scheduling(world.connection) as manager:
+        await world.request("one", purpose="workload")
+        await heard(
+            manager,
+            await ask("stranger", "one", finalizers=[KEEPER]),
+            await ask("forged", "one", finalizers=[KEEPER, GRANT_FINALIZER]),
+        )
+        await world.delete(ClusterRequest, "one")
+        await world.gone(ClusterRequest, "one")
+        # Where everybody may enter, a door of somebody else's may be open.
+        (profile,) = await world.all(ClusterProfile)
+        everybody = {"spec": {"access": {"policy": "All"}}}
+        await heard(manager, await world.patch(ClusterProfile, profile.metadata.name, everybody))
+        await world.request("two", purpose="workload")
+        await heard(
+            manager,
+            await ask("guest", "two", finalizers=[KEEPER, GRANT_FINALIZER]),
+            await ask("ignored", "two", finalizers=[GRANT_FINALIZER], annotations={OPERATION_ANNOTATION: "ignore"}),
+        )
+        await world.delete(ClusterRequest, "two")
+        waiting = await world.reaches("two", "Granted", reason="WaitingForAccessRequestDeletion")
+        assert f"{there}/guest are" in waiting.status.message
+        await world.patch(AccessRequest, "guest", {"metadata": {"finalizers": [KEEPER]}}, namespace=there)
+        await world.gone(ClusterRequest, "two")
 
 
 @pytest.mark.usefixtures("offers")

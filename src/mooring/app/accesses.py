@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,28 +13,33 @@ from typing import Any, Final
 
 import yaml
 
+from mooring.access.plan import judges_itself
 from mooring.api.access import AccessRequest
-from mooring.api.clusters import Cluster
+from mooring.api.clusters import ClusterProfile
 from mooring.api.conditions import READY, found
 from mooring.api.kinds import Document
-from mooring.api.marks import OPERATION_ANNOTATION, OPERATION_REVOKE, OPERATION_ROTATE
-from mooring.api.names import shortened
+from mooring.api.marks import (
+    GRANT_FINALIZER,
+    OPERATION_ANNOTATION,
+    OPERATION_REVOKE,
+    OPERATION_ROTATE,
+    PROFILE_LABEL,
+)
 from mooring.api.requests import RequestPhase
 from mooring.api.texts import printable
 from mooring.app.explaining import not_installed, plainly
 from mooring.app.requests import refused
 from mooring.app.rights_texts import permissions_of, role_refs_of
 from mooring.app.settings import SettingError
-from mooring.app.waiting import NotGranted, Told, states, until_gone
-from mooring.kube import Client, MergePatch, ObjectKey, key_of, typed, untyped
-from mooring.kube.errors import AlreadyExists, Conflict, Invalid, NotFound, ServerError
+from mooring.app.waiting import NotGranted, Told, states
+from mooring.kube import Client, MergePatch, ObjectKey, typed, untyped
+from mooring.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound, ServerError
 
 API: Final = AccessRequest.API
 REQUESTS: Final = typed(AccessRequest)
 PLAIN: Final = plainly(AccessRequest)
 SECRETS: Final = untyped(plural="secrets", kind="Secret")
 _SETTLING, _PAUSE = 30.0, 0.5  # seconds
-_LONGEST: Final = 52  # with ".kubeconfig" behind it, the name of its Secret is not shortened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +138,8 @@ async def _operate(client: Client, key: ObjectKey, word: str | None) -> str:
     request = await named(client, key)
     if request.metadata.deleting:
         raise SettingError(f"The accessrequest {key.name!r} is being deleted; its tokens end with it.")
+    if word is not None:
+        await _check_heard(client, request, word)
     present = request.metadata.annotations.get(OPERATION_ANNOTATION)
     if word == OPERATION_ROTATE and present == OPERATION_REVOKE:
         raise SettingError(
@@ -150,6 +156,22 @@ async def _operate(client: Client, key: ObjectKey, word: str | None) -> str:
     except Conflict:
         return await _operate(client, key, word)
     return patched.metadata.uid
+
+
+async def _check_heard(client: Client, request: AccessRequest, word: str) -> None:
+    """Providers that are not made with Mooring's SDK do not know these words, and would go on as if none was said."""
+    name = request.metadata.labels.get(PROFILE_LABEL)
+    if not name:
+        return
+    try:
+        profile = await client.get(typed(ClusterProfile), name)
+    except (NotFound, Forbidden):
+        return  # nobody knows
+    if not judges_itself(profile):
+        raise SettingError(
+            f"The provider {profile.spec.provider_ref.name!r} of the cluster does not know the word {word!r}; 'mooring "
+            f"access delete {request.metadata.name}' takes access back, and another request gets another token."
+        )
 
 
 # -- waiting --------------------------------------------------------------------------------------------------------
@@ -182,10 +204,16 @@ async def until_revoked(client: Client, key: ObjectKey, uid: str, *, told: Told)
     """Wait until nothing that was given out opens the cluster any more, but for what it still remembers (10 s)."""
     async with states(client, REQUESTS, key, uid, standing, told) as seen:
         async for request in seen:
-            if request is None:
+            if request is None or _is_taken_back(request):
                 return
-            if request.status is not None and request.status.reason == "Revoked":
-                return
+
+
+def _is_taken_back(request: AccessRequest) -> bool:
+    """Nothing is given out, and its provider holds it no more. It may stand there for another reason than that it is
+    revoked: it may be denied as well, or have never been granted."""
+    revoked = request.metadata.annotations.get(OPERATION_ANNOTATION) == OPERATION_REVOKE
+    given = request.status is not None and request.status.secret_ref is not None
+    return revoked and not given and GRANT_FINALIZER not in request.metadata.finalizers
 
 
 def is_usable(request: AccessRequest) -> bool:
@@ -219,50 +247,3 @@ async def kubeconfig_of(client: Client, request: AccessRequest) -> Document:
     if not isinstance(document, dict):
         raise SettingError(f"The Secret {reference.name} of the accessrequest {key} holds no kubeconfig.")
     return document
-
-
-# -- for oneself ----------------------------------------------------------------------------------------------------
-
-
-async def cluster_named(client: Client, text: str, namespace: str | None) -> ObjectKey:
-    """The Cluster that is meant: NAMESPACE/NAME, or a name that only one of them has."""
-    where, slash, name = text.rpartition("/")
-    if slash:
-        return ObjectKey(where, name)
-    if namespace is not None:
-        return ObjectKey(namespace, name)
-    found = (await client.list(typed(Cluster), field_selector=f"metadata.name={name}")).items
-    if len(found) == 1:
-        return key_of(found[0])
-    if not found:
-        raise SettingError(f"There is no cluster {name!r}; 'mooring cluster list -A' shows those there are.")
-    keys = ", ".join(sorted(str(key_of(one)) for one in found))
-    raise SettingError(f"Several clusters are called {name!r}: {keys}. Say which, as NAMESPACE/NAME.")
-
-
-async def request_for_oneself(client: Client, wish: Wish, namespace: str, *, user: str) -> Document:
-    """A new access request of one person for one cluster; the one of before, and its token, end."""
-    what = (wish.cluster or wish.request).rpartition("/")[2]
-    harmless = re.sub(r"[^a-z0-9-]+", "-", user.lower()).strip("-") or "somebody"
-    name = shortened(f"kubeconfig-{harmless}-{what}", _LONGEST)
-    key = ObjectKey(namespace, name)
-    try:
-        before = await client.get(REQUESTS, name, namespace=namespace)
-    except NotFound:
-        pass
-    else:
-        await delete(client, key)
-        await until_gone(client, REQUESTS, key, before.metadata.uid, standing=standing, told=lambda _: None)
-    return await create(client, wish.document(namespace, name))
-
-
-def renamed(document: Document, name: str) -> Document:
-    """A kubeconfig whose one cluster, user and context have a name that others do not have."""
-    cluster, user = document["clusters"][0], document["users"][0]
-    return {
-        **document,
-        "clusters": [{**cluster, "name": name}],
-        "users": [{**user, "name": name}],
-        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
-        "current-context": name,
-    }

@@ -52,8 +52,9 @@ def kubeconfig(
     Without a cluster: writes an administrator's kubeconfig of the landscape, good for seven days, and prints its path.
 
     With one, as in 'mooring kubeconfig web': creates an AccessRequest for you, waits for it, and adds a context to your
-    kubeconfig. It may do everything in the cluster unless --rule or --role say what; it ends after a week, and is
-    replaced when you ask again. --context says which context leads to the platform, if not the landscape.
+    kubeconfig. It may do everything in the cluster unless --rule or --role say what. It ends after a week, or when you
+    ask again from this machine and have another. --context says which context leads to the platform, if not the
+    landscape.
     """
     from mooring.app.reaching import Reach
 
@@ -66,14 +67,18 @@ def kubeconfig(
         return
     if file is not None and merge is False:
         raise typer.BadParameter("--kubeconfig says where to merge into, and --print that nothing is merged.")
+    from mooring.app.own_access import end_earlier
+
     reach = Reach(context=context, landscape=landscape, directory=directory)
-    document = _personal(reach, cluster or "", request, rule, role or ([] if rule else [_EVERYTHING]), ttl, namespace)
+    roles = role or ([] if rule else [_EVERYTHING])
+    metadata, document = _personal(reach, cluster or "", request, rule, roles, ttl, namespace)
     if merge is False:
         from mooring.cli.operator import yaml_text
 
         typer.echo(yaml_text(document), nl=False)
     else:
         _merge(document, file, document["current-context"])
+    there(reach, lambda client: end_earlier(client, metadata))
 
 
 def _landscape(landscape: str, directory: Path | None, *, merge: bool, file: Path | None, other: object) -> None:
@@ -106,24 +111,29 @@ def _personal(
     role: list[str],
     ttl: str,
     namespace: str | None,
-) -> Object:
-    """The kubeconfig of an access request of one's own."""
+) -> tuple[Object, Object]:
+    """The metadata of an access request of one's own, and its kubeconfig."""
     import getpass
+    import platform
 
-    from mooring.app.accesses import Wish, cluster_named, renamed, request_for_oneself
+    from mooring.app.accesses import Wish
+    from mooring.app.own_access import ask_for_oneself, cluster_named, context_for, renamed
     from mooring.app.requests import checked_duration
+    from mooring.kube import ObjectKey
 
-    async def asked(client: Client) -> tuple[Object, str]:
-        where = namespace or client.connection.namespace
+    async def asked(client: Client) -> tuple[Object, ObjectKey]:
+        where, _, name = request.rpartition("/")
+        here = namespace or client.connection.namespace
+        place = ObjectKey(where or here, name)
         wish = Wish(request=request, rules=rule or (), roles=role, ttl=checked_duration(ttl or _A_WEEK, "--ttl"))
-        name = request
         if cluster:
-            key = await cluster_named(client, cluster, namespace)
-            where, name = key.namespace, key.name
-            wish = Wish(cluster=name, rules=wish.rules, roles=wish.roles, ttl=wish.ttl)
-        return await request_for_oneself(client, wish, where, user=getpass.getuser()), name
+            place = await cluster_named(client, cluster, namespace)
+            here = place.namespace
+            wish = Wish(cluster=place.name, rules=wish.rules, roles=wish.roles, ttl=wish.ttl)
+        who = {"user": getpass.getuser(), "machine": platform.node()}
+        return await ask_for_oneself(client, wish, here, **who), place
 
-    created, name = there(reach, asked)
+    created, place = there(reach, asked)
     hint = f"The accessrequest {created['metadata']['name']} stays; ask again to go on."
     _, document = waiting(until_granted_there(reach, created["metadata"], None), hint)
-    return renamed(document, f"mooring-{name}")
+    return created["metadata"], renamed(document, context_for(place))

@@ -10,12 +10,14 @@ import msgspec
 
 from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster, Tenancy
-from mooring.api.marks import REQUEST_FINALIZER
+from mooring.api.marks import GRANT_FINALIZER, REQUEST_FINALIZER
 from mooring.api.requests import ClusterRequest, RequestPhase
+from mooring.entry.policies import judged
 from mooring.kube import ObjectKey, key_of, typed
 from mooring.kube.errors import NotFound
 from mooring.runtime import Manager, Outcome, Writer, without_finalizer
 from mooring.runtime.clock import timestamp
+from mooring.runtime.predicates import is_ignored
 from mooring.scheduling.desk import Desk
 from mooring.scheduling.lifetimes import Life
 from mooring.scheduling.reasons import Reason
@@ -59,11 +61,26 @@ class Leaving:
                     await self._access.delete(one, guarded=False)
                 except NotFound:
                     self._seen.access.deleted(one)
-        left = sorted(str(key) for key in self._seen.access.keys_by("request", key_of(request)))
+        there = self._seen.access.by("request", key_of(request))
+        left = sorted(str(key_of(one)) for one in there if self._is_waited_for(one, request))
         if left:
             message = f"Waiting until the access requests {', '.join(left[:10])} are revoked and gone."
             await self._tell(request, Reason.WAITING_FOR_ACCESS, message)
         return bool(left)
+
+    def _is_waited_for(self, access: AccessRequest, request: ClusterRequest) -> bool:
+        """Anybody can name this request. What is in another namespace counts only while a door may be open: the provider
+        holds it, is not told to leave it alone, and may have let it in."""
+        own, place = access.metadata, access.spec.cluster_ref
+        if own.namespace == request.metadata.namespace:
+            return True
+        if GRANT_FINALIZER not in own.finalizers or place is None or is_ignored(access):
+            return False
+        cluster = self._seen.clusters.get(ObjectKey(place.namespace or own.namespace, place.name))
+        profile = None if cluster is None else self._seen.profiles.get(ObjectKey("", cluster.spec.profile))
+        if cluster is None or profile is None:
+            return False
+        return judged(access, cluster, profile, holds=True).allowed
 
     def _homes(self, request: ClusterRequest) -> list[ObjectKey]:
         """The clusters to leave: those with its claim, and its home. Somebody may have torn the claim off there."""

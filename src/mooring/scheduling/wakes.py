@@ -12,7 +12,7 @@ from mooring.api.access import AccessRequest
 from mooring.api.claims import claimants
 from mooring.api.clusters import Cluster, Tenancy
 from mooring.api.conditions import READY, Condition, found
-from mooring.api.marks import PROPAGATED_PREFIX, REQUEST_FINALIZER, claim_of
+from mooring.api.marks import GRANT_FINALIZER, PROPAGATED_PREFIX, REQUEST_FINALIZER, claim_of
 from mooring.api.requests import ClusterRequest, ClusterRequestGrant
 from mooring.kube import Change, ObjectKey
 from mooring.runtime.predicates import Predicate, any_of, asked_for, labels_changed
@@ -64,8 +64,15 @@ def grant_to_request(change: Change[ClusterRequestGrant]) -> Iterable[ObjectKey]
 
 
 def access_to_request(change: Change[AccessRequest]) -> Iterable[ObjectKey]:
-    """The request whose access is gone."""
-    return by_request(change.before) if change.after is None and change.before is not None else ()
+    """The request whose access is gone, or taken back."""
+    before, after = change.before, change.after
+    if before is None or (after is not None and (_is_held(after) or not _is_held(before))):
+        return ()
+    return by_request(before)
+
+
+def _is_held(access: AccessRequest) -> bool:
+    return GRANT_FINALIZER in access.metadata.finalizers
 
 
 def status_lost(change: Change[ClusterRequest]) -> bool:
