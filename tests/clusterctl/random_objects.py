@@ -27,7 +27,7 @@ class Chance:
         self._atoms: dict[str, Callable[[], Any]] = {
             "text": lambda: self._one_of(_TEXTS),
             "bool": lambda: self._one_of((True, False)),
-            "int": lambda: self._one_of(_INTEGERS),
+            **dict.fromkeys(("int", "int32"), lambda: self._one_of(_INTEGERS)),
             "float": lambda: self._one_of((0, 1, 1.5, -2.25, 1e21, 1e-7)),
             "bytes": lambda: self._one_of(("", "Cg==", "aGVsbG8=", "aGVs\nbG8=")),
             "time": lambda: self._one_of(("2026-01-31T12:00:00Z", "2026-01-31T12:00:00.5+02:00")),

@@ -67,6 +67,24 @@ def test_the_judge_takes_none_of_them_either(desk):
     assert desk.differences(cases, refused=list(cases)) == []
 
 
+def test_numbers_that_do_not_fit_are_refused(desk):
+    """DEVIATION numbers-beyond-their-bits: the judge cuts them off, to something that nobody has written."""
+    one = workload()
+    one["spec"]["replicas"] = 3_000_000_000
+    theirs, mine = desk.both(Case([namespace(), one]))
+    assert (theirs.code, mine.code) == (0, 1)
+    assert documents(theirs)[1]["spec"]["replicas"] == 3_000_000_000 - 2**32
+    assert "spec.replicas: must be a number of 32 bits" in mine.err
+    one["spec"]["replicas"] = 2**31 - 1
+    one["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 3_000_000_000
+    probe = {"httpGet": {"port": 3_000_000_000}}
+    both = {
+        "fitting": Case([namespace(), one]),
+        "a port": Case([namespace(), workload(containers=[container(livenessProbe=probe)])]),
+    }
+    assert desk.differences(both, refused=["a port"]) == []
+
+
 def test_the_field_is_named():
     one = workload(containers=[container(), container("proxy", ports=[{"containerPort": "web"}])])
     with pytest.raises(ClusterctlError, match=r"Deployment manager: spec\.template\.spec\.containers\[1\]\.ports\[0\]"):

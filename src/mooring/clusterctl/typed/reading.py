@@ -174,11 +174,22 @@ def _bool(value: Any) -> bool:
 
 
 def _int(value: Any) -> int:
+    return _whole(value, bits=64)
+
+
+def _int32(value: Any) -> int:
+    return _whole(value, bits=32)
+
+
+def _whole(value: Any, *, bits: int) -> int:
     if value is None:
         return 0
     if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
         raise _Mismatch(f"must be a whole number, not {_what(value)}")
-    return int(float(value))  # by way of a float, as all numbers of YAML go: large ones are rounded
+    number = int(float(value))  # by way of a float, as all numbers of YAML go: large ones are rounded
+    if not -(1 << bits - 1) <= number < 1 << bits - 1:
+        raise _Mismatch(f"must be a number of {bits} bits, and {_what(value)} has more")
+    return number
 
 
 def _float(value: Any) -> float:
@@ -219,7 +230,7 @@ def _duration(value: Any) -> str:
 
 
 def _int_or_text(value: Any) -> int | str:
-    return value if isinstance(value, str) else _int(value)
+    return value if isinstance(value, str) else _int32(value)
 
 
 def _quantity(value: Any) -> str:
@@ -248,6 +259,7 @@ _ATOMS: Final[dict[str, Callable[[Any], Any]]] = {
     "text": _text,
     "bool": _bool,
     "int": _int,
+    "int32": _int32,
     "float": _float,
     "bytes": _bytes,
     "time": _time,
