@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pytest
+from deployment_kit import Ahead
 from granting_kit import Gate, a_gate, clock_at, is_granted, let_in, passing, refused
 from provider_kit import is_ready
 
 from mooring.api.access import AccessRequest
 from mooring.api.clusters import Cluster
 from mooring.entry.renewing import GRACE
+from mooring.runtime import clock as clocks
 from mooring.testing.managers import quiet
 
 HOUR = 3600.0
@@ -117,6 +121,20 @@ async def test_a_clock_that_was_wrong(gate: Gate, days) -> None:
         assert abs(second.created - first.created) > 30 * DAY
         await let_in(await gate.entry())
         await gate.is_tidy(request)
+
+
+async def test_a_clock_that_is_put_right_meanwhile(gate: Gate, monkeypatch) -> None:
+    """It was behind, and nothing but the calendar changes: the token ends sooner than it seemed when it was issued."""
+    monkeypatch.setattr(clocks, "_LONGEST_NAP", 0.1)
+    clock = Ahead()
+    async with gate.granting(clock=clock) as manager:
+        await gate.ask(token={"permissions": [], "lifetime": "1h"})
+        await gate.granted()
+        await quiet(manager)
+        first = await gate.record()
+        clock.by = datetime.timedelta(minutes=50)
+        second = await gate.recorded(lambda one: one.issue != first.issue, "is of another token")
+        assert second.created >= first.created + 50 * 60
 
 
 async def test_rotated_twice_at_once_only_two_work(gate: Gate) -> None:

@@ -99,3 +99,26 @@ async def test_the_machines_timers_count_the_time_that_it_slept(monkeypatch):
     clock.slept = 8 * 3600
     async with asyncio.timeout(120):
         await rung.wait()
+
+
+async def test_the_machines_timers_ring_when_the_calendar_is_set_forward(monkeypatch):
+    """Whoever waits for the end of a token would otherwise wait for as long as it once seemed to be."""
+
+    class Corrected(SystemClock):
+        by = datetime.timedelta()
+
+        def now(self):
+            return super().now() + self.by
+
+    monkeypatch.setattr(clocks, "_LONGEST_NAP", 0.01)
+    clock, rung, later = Corrected(), asyncio.Event(), asyncio.Event()
+    timers = [clock.call_at(clock.elapsed() + hours * 3600, call) for hours, call in ((8, rung.set), (9, later.set))]
+    await asyncio.sleep(0.03)
+    assert not rung.is_set()
+    clock.by = datetime.timedelta(hours=8)
+    async with asyncio.timeout(120):
+        await rung.wait()
+    await asyncio.sleep(0.03)
+    assert not later.is_set()
+    for timer in timers:
+        timer.cancel()

@@ -32,22 +32,26 @@ class Clock(Protocol):
         """Seconds since some moment. Never goes back, and goes on while the machine sleeps."""
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
-        """Call back when :meth:`elapsed` has reached ``when``."""
+        """Call back when :meth:`elapsed` has reached ``when``; or sooner, if the calendar was set forward meanwhile."""
 
     async def sleep(self, seconds: float) -> None: ...
 
 
-# The event loop's own clock stands still while the machine sleeps, so far-off timers look again this often (seconds).
+# The event loop's own clock stands still while the machine sleeps, and nobody tells when the calendar is set: far-off
+# timers look again this often (seconds).
 _LONGEST_NAP = 60.0
 
 
 class _Alarm:
-    """A timer that rings by :meth:`SystemClock.elapsed`."""
+    """A timer that rings by :meth:`SystemClock.elapsed`, or before that if the calendar was set forward by as much: who
+    waits may wait for a moment that somebody has written down, such as the end of a token. Who does not looks once in
+    vain."""
 
-    __slots__ = ("_callback", "_clock", "_nap", "_when")
+    __slots__ = ("_callback", "_clock", "_moment", "_nap", "_when")
 
     def __init__(self, clock: SystemClock, when: float, callback: Callable[[], None]) -> None:
         self._clock, self._when, self._callback = clock, when, callback
+        self._moment = clock.now().timestamp() + when - clock.elapsed()
         self._doze()
 
     def cancel(self) -> None:
@@ -58,7 +62,7 @@ class _Alarm:
         self._nap = asyncio.get_running_loop().call_later(min(left, _LONGEST_NAP), self._wake)
 
     def _wake(self) -> None:
-        if self._clock.elapsed() < self._when:
+        if self._clock.elapsed() < self._when and self._clock.now().timestamp() < self._moment:
             self._doze()
         else:
             self._callback()

@@ -69,8 +69,8 @@ class Leaving:
         return bool(left)
 
     def _is_waited_for(self, access: AccessRequest, request: ClusterRequest) -> bool:
-        """Anybody can name this request. What is in another namespace counts only while a door may be open: the provider
-        holds it, is not told to leave it alone, and may have let it in."""
+        """Anybody can name this request. What is in another namespace counts only while a door may be open: its
+        provider holds it, is not told to leave it alone, and may have let it in."""
         own, place = access.metadata, access.spec.cluster_ref
         if own.namespace == request.metadata.namespace:
             return True
