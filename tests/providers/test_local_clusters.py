@@ -34,6 +34,7 @@ from mooring.controlplane.probes import Prober
 from mooring.kube import Client
 from mooring.kube.errors import Unauthorized
 from mooring.providers.local import PLATFORM, LocalProvider
+from mooring.providers.local.config import Resources
 from mooring.providers.sdk.provider import Order, Refused
 from mooring.testing.builders import SERVICE_ACCOUNTS
 from mooring.testing.managers import until as until_async
@@ -74,8 +75,12 @@ async def test_a_cluster_is_made_found_again_and_goes_without_a_trace(landscape:
 
 async def test_what_opens_one_cluster_opens_no_other(landscape: Landscape) -> None:
     async with a_yard(landscape) as yard:
-        one, other = yard.order("one"), yard.order("other")
+        bounds = Resources(memory="900Mi", cpus=1)
+        one, other = yard.order("one", config=local_config(resources=bounds)), yard.order("other")
         await asyncio.gather(yard.until_ready(one), yard.until_ready(other))
+        for program in (API_SERVER, CONTROLLER_MANAGER):  # and each is bound as its own configuration says
+            assert _bounds_of(yard.pid(one, program)) == {"GOMEMLIMIT": "900MiB", "GOMAXPROCS": "1"}
+            assert _bounds_of(yard.pid(other, program)) == {}
         planes = [yard.plane(one), yard.plane(other)]
         for name in ("ca.crt", "ca.key", "service-accounts.key", "server.key", "etcd-client.crt", "etcd-client.key"):
             contents = {(plane.directory / "pki" / name).read_bytes() for plane in planes}
@@ -98,6 +103,12 @@ async def test_what_opens_one_cluster_opens_no_other(landscape: Landscape) -> No
         async with Client(stolen) as kube:
             with pytest.raises(Unauthorized):
                 await kube.get(SERVICE_ACCOUNTS, "default", namespace="default")
+
+
+def _bounds_of(pid: int | None) -> dict[str, str]:
+    """What the process itself was given."""
+    given = (one.partition("=") for one in Path(f"/proc/{pid}/environ").read_text().split("\0"))
+    return {name: value for name, _, value in given if name in ("GOMEMLIMIT", "GOMAXPROCS")}
 
 
 async def test_killed_processes_come_back_and_those_who_wait_are_woken(landscape: Landscape) -> None:

@@ -125,6 +125,20 @@ async def test_versions_that_are_not_here_are_told_in_the_configurations_status(
     assert yard.version in told.message
 
 
+async def test_a_flag_that_is_not_taken_is_told_on_the_configuration_and_on_its_clusters(here, yard: Yard) -> None:
+    """The server does not know what a value may be; whoever asks for a cluster meanwhile is told why there is none."""
+    async with providing(here.connection, yard.provider, name="local"):
+        await here.exists(ClusterProfile, PROFILE)
+        await here.patch(LocalConfig, "here", {"spec": {"apiServerFlags": {"v": "9"}}})
+        config = await here.standing("here", "BadFlag", kind=LocalConfig)
+        order = await _a_cluster(here, yard)
+        cluster = await here.standing("one", "BadFlag")
+        for thing in (config, cluster):
+            assert "spec.apiServerFlags[v] is '9' and must be a number from 0 to 4" in condition(thing).message
+        assert condition(cluster, "Stalled").status == "True"
+        assert processes_with(f"/{identity_for(order.uid)}/") == {}
+
+
 async def _a_cluster(here, yard: Yard, version=""):
     """Made by the SDK, if it works; known to the yard, which makes sure that it goes."""
     made = await here.cluster("one", profile=PROFILE, kubernetes={"version": version})

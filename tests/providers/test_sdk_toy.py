@@ -49,6 +49,27 @@ async def test_a_toy_is_made_upgraded_and_taken_apart(world):
         await until(is_taken_apart, "the toy is gone")
 
 
+async def test_a_toy_that_somebody_took_away_is_missed_and_made_anew(world, monkeypatch):
+    """Nobody tells the provider: it is asked now and then."""
+    monkeypatch.setattr(ToyProvider, "ask_again", 0.2)
+    async with providing(world.connection, ToyProvider(), name="toys"):
+        await world.config("box", provider="toys", kind=ToyConfig, versions=["1.33.3"])
+        await world.cluster("teddy", profile=PROFILE)
+        await world.ready("teddy")
+        lost = await world.kube.get(TOYS, "toy-teddy", namespace=world.namespace)
+        await world.kube.delete(TOYS, "toy-teddy", namespace=world.namespace)
+
+        async def is_there_again():
+            try:
+                toy = await world.kube.get(TOYS, "toy-teddy", namespace=world.namespace)
+            except NotFound:
+                return False
+            return toy["metadata"]["uid"] != lost["metadata"]["uid"]
+
+        await until(is_there_again, "another toy is there")
+        await world.ready("teddy")
+
+
 def test_the_toy_fits_on_a_page():
     lines = Path(toy_provider.__file__).read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 60

@@ -16,6 +16,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
+from typing import Any
 
 from mooring.api.crds import KINDS
 from mooring.app.installing import EMBEDDED, GROUP, NAMESPACE, install_essentials
@@ -188,14 +189,15 @@ class EmbeddedControllers:
 
 @contextlib.asynccontextmanager
 async def local_provider(landscape: Landscape) -> AsyncIterator[Manager]:
-    """The local provider on a manager of its own."""
+    """The local provider on a manager of its own. It comes through the door that all providers come through."""
     from mooring.app.furnishing import LOCAL, LOCAL_GROUP
-    from mooring.providers.local import LocalProvider
+    from mooring.providers.registry import provider_class
     from mooring.providers.sdk import add_provider
 
+    made: Any = provider_class(LOCAL)  # of a landscape, which nobody else can give it
     connection = platform_connection(landscape.platform, LOCAL_GROUP)
     async with Manager(connection, identity=own_identity()) as manager:
-        add_provider(manager, LocalProvider(landscape), name=LOCAL, environment=landscape.name)
+        add_provider(manager, made(landscape), name=LOCAL, environment=landscape.name)
         yield manager
 
 

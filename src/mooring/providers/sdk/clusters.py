@@ -110,7 +110,7 @@ class ClusterReconciler:
             return Outcome.requeue(after=max(_SOONEST, state.look_again))
         if state.ready:
             self._pauses.forget(key)
-            return Outcome.await_change()
+            return Outcome.requeue(after=self._seen.provider.ask_again)  # who cannot tell of a loss is asked for it
         return Outcome.requeue(after=self._pauses.next(key, report.reason))
 
     def _runs(self, cluster: Cluster) -> str:

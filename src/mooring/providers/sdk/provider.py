@@ -56,7 +56,7 @@ class State:
     endpoints: Sequence[Endpoint] = ()
     info: str = ""  # a few words for a column of ``kubectl get -o wide``
     note: Mapping[str, Any] = field(default_factory=dict)  # for status.providerStatus; never anything secret
-    look_again: float | None = None  # seconds; None: when something changes (if not ready, with growing pauses)
+    look_again: float | None = None  # seconds; None: now and then (``ask_again``); if not ready, with growing pauses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class Provider(ABC, Generic[C]):
     rights: ClassVar[Sequence[Mapping[str, Any]]] = ()  # RBAC rules for what it does on the platform beside the SDK
     keeps_clusters: ClassVar[bool] = False  # whether clusters outlive their deletion, as those do that others own
     longest_step: ClassVar[float] = 120.0  # seconds that one call may take before it is cut off and made again
-    ask_again: ClassVar[float] = 600.0  # seconds: what a provider offers may change without a word to us
+    ask_again: ClassVar[float] = 600.0  # seconds: what is offered, or a cluster, may change without a word to us
 
     platform: Client  # the API server that the Clusters are on; set by the SDK before anything is asked
 
@@ -124,5 +124,5 @@ class Provider(ABC, Generic[C]):
         """For those who can tell when a cluster changes: call ``wake`` with its key, until cancelled.
 
         The key of a configuration, which has no namespace, has it asked anew what can be had with it.
-        Without it, a cluster is looked at when its objects change and when ``State.look_again`` says so.
+        Without it, a cluster is looked at when its objects change, when ``State.look_again`` says so, and now and then.
         """
