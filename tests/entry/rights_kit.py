@@ -19,7 +19,8 @@ THINGS = [
     ("rbac.authorization.k8s.io", "clusterroles", ""),
     ("example.dev", "widgets", ""),
 ]
-VERBS = ["get", "list", "create", "delete", "escalate"]
+VERBS = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
+MIGHTY = ["escalate", "bind", "impersonate"]  # by which one gets further rights
 PATHS = ["/healthz", "/metrics", "/metrics/slis", "/api"]
 
 
@@ -28,7 +29,7 @@ def every_question(namespaces):
     asked = [
         about(verb, resource, group=group, subresource=part, namespace=namespace, name=name)
         for (group, resource, part), verb, namespace, name in itertools.product(
-            THINGS, VERBS, ["", *namespaces], ["", "one"]
+            THINGS, VERBS + MIGHTY, ["", *namespaces], ["", "one"]
         )
     ]
     paths = [{"nonResourceAttributes": {"path": path, "verb": verb}} for path in PATHS for verb in ("get", "post")]
@@ -83,7 +84,7 @@ def some(*words, least=1, most=3):
 def rules(*, of_cluster):
     of_resources = st.fixed_dictionaries(
         {
-            "verbs": some(*VERBS, "*"),
+            "verbs": some(*VERBS, *MIGHTY, "*"),
             "apiGroups": some("", "apps", "example.dev", "rbac.authorization.k8s.io", "*"),
             "resources": some("pods", "pods/log", "secrets", "deployments", "*/scale", "widgets", "clusterroles", "*"),
         },
