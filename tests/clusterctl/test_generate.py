@@ -48,6 +48,9 @@ CASES: Sequence[Case] = [
     (("one", *IN_HARBOUR), {"CONTROL_PLANE_MACHINE_COUNT": "nonsense"}),
     (("one", *IN_HARBOUR), {"CONTROL_PLANE_MACHINE_COUNT": ""}),
     (("one", *IN_HARBOUR), {"WORKER_MACHINE_COUNT": "1_0"}),
+    (("one", *IN_HARBOUR), {"WORKER_MACHINE_COUNT": "0" * 5_000 + "7"}),
+    (("one", *IN_HARBOUR), {"WORKER_MACHINE_COUNT": "9" * 5_000}),
+    (("one", *IN_HARBOUR), {"WORKER_MACHINE_COUNT": "-9223372036854775808"}),
     (("one", *IN_HARBOUR, "--control-plane-machine-count", "0"), {}),
     (("one", *IN_HARBOUR, "--worker-machine-count", "-1"), {}),
     (("one", *IN_HARBOUR, "--worker-machine-count", "1.5"), {}),
@@ -210,6 +213,22 @@ def test_hostile_templates_get_one_sentence(ours: Runner, text: str) -> None:
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.count("\n") == 1
     assert len(ended.err) < 400
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("-f", "nonsense"), "cluster-template-nonsense.yaml of infrastructure-shipyard v1.1.0: document 1, line 2: "),
+        (("-f", "bad"), "cluster-template-bad.yaml of infrastructure-shipyard v1.1.0: bad substitution in line 1: "),
+        (("-f", "class-text"), "Cluster one: spec.topology.controlPlane.replicas: must be a whole number, not '3'"),
+        (("-f", "class-absent"), "needs the ClusterClass 'nowhere' in namespace 'harbour'"),
+        (("--write-to", "/nowhere/at/all"), "cannot write to '/nowhere/at/all': No such file or directory"),
+    ],
+)
+def test_an_error_says_where_it_is(ours: Runner, config: Path, words: Sequence[str], told: str) -> None:
+    ended = ours("generate", "cluster", "one", *IN_HARBOUR, *words, config=config)
+    assert ended.code == 1
+    assert told in ended.err
 
 
 def assert_alike(cases: Sequence[Case], judge: Runner, ours: Runner, config: Path, *words: str) -> None:

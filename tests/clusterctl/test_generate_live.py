@@ -171,7 +171,9 @@ async def _of_another_contract(asked: Asked) -> None:
 
 async def _nobody_there(asked: Asked) -> None:
     """What needs no cluster goes without the one that is named, and does not answer."""
-    from_file = ("-n", "harbour", "--from", str(asked.config))
+    template = asked.home / "template.yaml"
+    template.write_text(TEMPLATE)
+    from_file = ("-n", "harbour", "--from", str(template))
     for argv, named_too in ((IN_HARBOUR, False), (("-i", "shipyard:v1.1.0"), False), (from_file, True)):
         await asked.alike(*argv, named=False, server="https://127.0.0.1:1")
         await asked.alike(*argv, succeeds=named_too, server="https://127.0.0.1:1")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mooring.clusterctl.errors import ClusterctlError
 from mooring.clusterctl.objects import described, group_of, kind_of, name_of, namespace_of, text_at, version_of
-from mooring.clusterctl.templates import Template, merged, template_of
+from mooring.clusterctl.repository.releases import cluster_class_name
+from mooring.clusterctl.templates import Template, about, merged, template_of
 
 if TYPE_CHECKING:
     from mooring.clusterctl.config import Configuration
@@ -54,7 +55,8 @@ async def with_classes(
             raise type(error)(
                 f"the template needs the ClusterClass {reference.name!r} in namespace {reference.namespace!r}: {error}"
             ) from error
-        found = template_of(text, configuration, namespace=reference.namespace)
+        with about(f"{cluster_class_name(reference.name)} of {repository.provider.label} {version}"):
+            found = template_of(text, configuration, namespace=reference.namespace)
         if client is not None:
             await _refuse_present(client, found.objects, reference)
         parts.append(found)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from mooring.clusterctl.errors import ClusterctlError
 from mooring.clusterctl.management import Management
 from mooring.clusterctl.providers import OLD_CONTRACT, ProviderType, named_provider
-from mooring.clusterctl.templates import Template, template_of
+from mooring.clusterctl.templates import Template, about, template_of
 
 if TYPE_CHECKING:
     from mooring.clusterctl.components import Components, Options
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
-_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
+_NUMBER: Final = re.compile(r"([+-]?)0*([0-9]{1,19})")
 CONTROL_PLANE_COUNT: Final = "CONTROL_PLANE_MACHINE_COUNT"
 WORKER_COUNT: Final = "WORKER_MACHINE_COUNT"
 
@@ -64,10 +64,11 @@ async def cluster_template(
     if wanted.config_map is not None:
         return await _of_config_map(wanted.config_map, wanted, namespace, configuration, management)
     if wanted.address:
-        from mooring.clusterctl.sources import read_from
+        from mooring.clusterctl.sources import STDIN, read_from
 
         text = await read_from(wanted.address, configuration, stdin)
-        return await _processed(text, wanted, namespace, configuration, management)
+        with about("standard input" if wanted.address == STDIN else wanted.address):
+            return await _processed(text, wanted, namespace, configuration, management)
     return await _of_repository(wanted, namespace, configuration, management)
 
 
@@ -108,9 +109,11 @@ def _configured_count(configuration: Configuration, name: str, default: int) -> 
     text = configuration.variable(name)
     if text is None:
         return default
-    if not _NUMBER.fullmatch(text) or not -(1 << 63) <= int(text) < 1 << 63:
-        raise ClusterctlError(f"invalid value {text!r} for {name}: write a whole number")
-    return int(text)
+    read = _NUMBER.fullmatch(text)
+    number = int(read[1] + read[2]) if read else 1 << 63
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ClusterctlError(f"invalid value {text!r:.60} for {name}: write a whole number")
+    return number
 
 
 async def _of_config_map(
@@ -122,13 +125,15 @@ async def _of_config_map(
     management.connection_for("the template is in a ConfigMap")
     async with management.client() as client:
         text = await read_config_map(client, name=source.name, namespace=where, key=source.key)
-    return await _processed(text, wanted, namespace, configuration, management)
+    with about(f"ConfigMap {source.name} in namespace {where}"):
+        return await _processed(text, wanted, namespace, configuration, management)
 
 
 async def _of_repository(
     wanted: Wanted, namespace: str, configuration: Configuration, management: Management
 ) -> Template:
     from mooring.clusterctl.repository import open_repository
+    from mooring.clusterctl.repository.releases import template_name
 
     if management.named:
         await _check_contract(management, wanted.compat)
@@ -138,11 +143,12 @@ async def _of_repository(
     provider = configuration.provider(name, ProviderType.INFRASTRUCTURE)
     repository = await open_repository(provider, configuration, compat=wanted.compat)
     text = await repository.template(wanted.flavor, version)
-    template = await _processed(text, wanted, namespace, configuration, management)
     from mooring.clusterctl.clusterclasses import references_in, with_classes
 
-    if wanted.compat or not references_in(template.objects):
-        return template
+    with about(f"{template_name(wanted.flavor)} of {provider.label} {version}"):
+        template = await _processed(text, wanted, namespace, configuration, management)
+        if wanted.compat or not references_in(template.objects):
+            return template
     async with management.initialized() as client:
         return await with_classes(template, repository, version, configuration, client)
 
@@ -166,8 +172,13 @@ async def _asked_scopes(text: str, configuration: Configuration, management: Man
     scopes = Scopes().with_definitions_of(objects)
     if not scopes.unknown(objects):
         return scopes
-    async with management.client() as client:
-        return await asking(client, scopes, objects)
+    from mooring.kube.errors import KubeError
+
+    try:
+        async with management.client() as client:
+            return await asking(client, scopes, objects)
+    except KubeError:
+        return scopes  # a template can be made without a cluster
 
 
 async def _check_contract(management: Management, compat: str) -> None:

@@ -6,10 +6,12 @@ have the text, `clusterclasses` adds the ClusterClasses that a template refers t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from mooring.clusterctl.errors import ClusterctlError, MissingVariables
 from mooring.clusterctl.scopes import Scopes
 
 if TYPE_CHECKING:
@@ -59,6 +61,17 @@ def _put(objects: list[Object], namespace: str, scopes: Scopes, compat: str) -> 
     for one in objects:  # in those days nothing inside the objects was changed
         place(one, namespace, scopes)
     return objects
+
+
+@contextmanager
+def about(where: str) -> Iterator[None]:
+    """Let errors about the text of a template say which one it is. What is missing is nobody's fault in there."""
+    try:
+        yield
+    except MissingVariables:
+        raise
+    except ClusterctlError as error:
+        raise ClusterctlError(f"{where}: {error}") from error
 
 
 def merged(templates: Iterable[Template]) -> Template:

@@ -127,14 +127,15 @@ def _yaml(given: Given) -> None:
     from mooring.clusterctl.config import read_configuration
     from mooring.clusterctl.errors import ClusterctlError
     from mooring.clusterctl.looping import run
-    from mooring.clusterctl.sources import read_from
-    from mooring.clusterctl.templates import template_of
+    from mooring.clusterctl.sources import STDIN, read_from
+    from mooring.clusterctl.templates import about, template_of
 
     configuration = read_configuration(given["config"], given.environ)
     if not given["from"]:
         raise ClusterctlError("--from is empty: name a file, an https address, or - for standard input")
     text = run(read_from(given["from"], configuration, given.stdin))
-    template = template_of(text, configuration, listing=given["list-variables"])
+    with about("standard input" if given["from"] == STDIN else given["from"]):
+        template = template_of(text, configuration, listing=given["list-variables"])
     if not given["list-variables"]:
         given.out.write(_ended(template.text()))
     elif template.variables:
