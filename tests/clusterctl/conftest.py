@@ -17,7 +17,9 @@ from unittest import mock
 
 import pytest
 import yaml
+from lifecycle_kit import Yard
 from moving_kit import Pair, a_pair
+from twins import Plane, Twins, emptied, planes
 
 from mooring.controlplane.binaries import fetch_binaries
 from mooring.controlplane.landscape import Landscape
@@ -26,6 +28,7 @@ from mooring.controlplane.progress import Silent
 from mooring.controlplane.toolsets import CLUSTER_API, CLUSTER_API_V1ALPHA3
 from mooring.kube import Client, connection_from_document
 
+PATH = os.environ["PATH"]  # as it is while nobody changes the environment for a run of ours
 PATIENCE = 240.0  # seconds for one run of a judge
 
 
@@ -64,7 +67,7 @@ def plain_environment(home: Path) -> dict[str, str]:
     return {
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / "config"),
-        "PATH": os.environ["PATH"],
+        "PATH": PATH,
         "CLUSTERCTL_DISABLE_VERSIONCHECK": "true",
         "GOPROXY": "off",
     }
@@ -76,7 +79,13 @@ def program(path: Path) -> Callable[[tuple[str, ...], Mapping[str, str], str | N
     def begin(argv: tuple[str, ...], environ: Mapping[str, str], stdin: str | None) -> Ended:
         given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
         ended = subprocess.run(
-            [path, *argv], env=dict(environ), capture_output=True, encoding="utf-8", timeout=PATIENCE, **given
+            [path, *argv],
+            env=dict(environ),
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",  # the judge cuts messages in the middle of a character
+            timeout=PATIENCE,
+            **given,
         )
         return Ended(ended.returncode, ended.stdout, ended.stderr)
 
@@ -182,6 +191,25 @@ async def management(landscape: Landscape, tmp_path: Path) -> AsyncIterator[Call
 
         yield make
     landscape.etcd.close()
+
+
+@pytest.fixture(scope="session")
+def twin_planes(landscape: Landscape, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Plane]]:
+    """Two control planes for all tests of this worker."""
+    with planes(landscape, tmp_path_factory.mktemp("planes")) as made:
+        yield made
+
+
+@pytest.fixture
+async def twins(twin_planes: list[Plane], judge: Runner, ours: Runner, tmp_path: Path) -> AsyncIterator[Twins]:
+    """Two empty clusters, one for the judge and one for ours, and a repository with two versions of everything."""
+    async with contextlib.AsyncExitStack() as stack:
+        places = []
+        for plane, kubeconfig in twin_planes:
+            client = Client(connection_from_document(yaml.safe_load(kubeconfig.read_text())))
+            places.append(Management(plane, kubeconfig, await stack.enter_async_context(client)))
+        await asyncio.gather(*(emptied(one.client) for one in places))
+        yield Twins(judge, ours, *places, Yard.made(tmp_path).config)
 
 
 @pytest.fixture(scope="session")

@@ -147,6 +147,11 @@ async def manager_of(client: Client, name: str = SHIPYARD_MANAGER, namespace: st
     return deployment["spec"]["template"]["spec"]["containers"][0]
 
 
+async def cluster_roles(client: Client) -> set[str]:
+    resource = await client.resource(f"{RBAC}/v1", "ClusterRole")
+    return {one["metadata"]["name"] for one in (await client.list(resource)).items}
+
+
 async def scale(client: Client, name: str, namespace: str, replicas: int) -> None:
     await client.patch(DEPLOYMENTS, name, MergePatch({"spec": {"replicas": replicas}}), namespace=namespace)
 
@@ -170,17 +175,6 @@ LEFT_BY_THE_JUDGE = frozenset(
         "shipyard-plain",
     }
 )
-
-
-def incomparable(key: Key) -> bool:
-    """Made by servers and controllers, each in its own time and under names of its own; and the judge's probe."""
-    kind, namespace, name = key
-    made = kind in {"apps/v1/ReplicaSet", "v1/Pod", "networking.k8s.io/v1/IPAddress"}
-    return (
-        made
-        or (kind, name) in {("v1/ServiceAccount", "default"), ("v1/Service", "kubernetes")}
-        or ("cert-manager-test" in (namespace, name))
-    )
 
 
 def left_by_the_judge(key: Key) -> bool:

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from dumping import dump
-from releases import (
-    Release,
-    bootstrap,
-    cert_manager_definitions,
-    control_plane,
-    core,
-    definition,
-    infrastructure,
-    write_config,
-    write_repository,
-)
+from lifecycle_kit import Yard
+from releases import Release, bootstrap, control_plane, core, definition, infrastructure
 from twins import Twins
 
 from mooring.clusterctl.providers import ProviderType
 from mooring.clusterctl.waiting import DEPLOYMENTS
 from mooring.kube import Client, MergePatch
-from mooring.kube.definitions import install
 from mooring.testing.managers import until
 
 MISNAMED = definition("wreck.example.com", "Wreck")
@@ -36,7 +27,7 @@ TONNAGE = {
     "apiVersion": "v1",
     "kind": "ConfigMap",
     "metadata": {"name": "tonnage", "namespace": "anywhere"},
-    "data": {"tons": "${TONS}", "draught": "${DRAUGHT:=3}"},
+    "data": {"tons": "${TONS}", "draught": "${DRAUGHT:=little}"},
 }
 CLUSTER_WIDE = definition("buoy.example.com", "Mark")
 CLUSTER_WIDE["spec"]["scope"] = "Cluster"
@@ -77,13 +68,8 @@ REFUSED = (
 
 
 @pytest.fixture
-async def twins(judge, ours, management, tmp_path) -> Twins:
-    judges, mine = await asyncio.gather(management(), management())
-    for one in (judges, mine):
-        await install(one.client, cert_manager_definitions())
-    write_repository(tmp_path / "repository", EVERYTHING)
-    config = write_config(tmp_path / "clusterctl.yaml", tmp_path / "repository", EVERYTHING)
-    return Twins(judge, ours, judges, mine, config)
+def here(twins: Twins, tmp_path: Path) -> Twins:
+    return twins.reading(Yard.made(tmp_path / "everything", EVERYTHING).config)
 
 
 async def become_available(client: Client, namespace: str) -> None:
@@ -98,49 +84,49 @@ async def become_available(client: Client, namespace: str) -> None:
         await client.patch(DEPLOYMENTS, one["metadata"]["name"], status, namespace=namespace, subresource="status")
 
 
-async def test_a_management_cluster_beside_the_judges(twins: Twins):
+async def test_a_management_cluster_beside_the_judges(here: Twins):
     wanted = ("init", "--infrastructure", "shipyard:v1.0.0")
-    written = await twins.mine_only(*wanted, "--dry-run")
+    written = await here.mine_only(*wanted, "--dry-run")
     assert written.code == 0, written.err
-    before = await dump(twins.mine.client)
+    before = await dump(here.mine.client)
 
-    theirs, ours = await twins.agree(*wanted)
+    theirs, ours = await here.agree(*wanted)
     assert ours.code == 0, ours.err
     assert "Installing infrastructure-shipyard v1.0.0 in namespace infrastructure-shipyard-system" in ours.err
 
-    after = await dump(twins.mine.client)
+    after = await dump(here.mine.client)
     new = {(key[0], key[1], key[2]) for key in after.keys() - before.keys()}
     assert {_key(one) for one in written.documents} == new
-    again = await twins.mine_only(*wanted, "--dry-run")
+    again = await here.mine_only(*wanted, "--dry-run")
     assert (again.code, again.documents) == (0, [])
 
-    theirs, ours = await twins.agree(*wanted)
+    theirs, ours = await here.agree(*wanted)
     assert ours.code == 0
     assert "Skipping infrastructure-shipyard v1.0.0" in ours.err
 
     patiently = ("--wait-providers", "--wait-provider-timeout=1")
-    _, ours = await twins.agree("init", "--ipam", "pier", "--target-namespace", "harbour", *patiently)
+    _, ours = await here.agree("init", "--ipam", "pier", "--target-namespace", "harbour", *patiently)
     assert ours.code == 1
     assert "ipam-pier-controller-manager in namespace harbour is not available after 1 seconds" in ours.err
 
     more = ("--infrastructure=RAFT,-", "--addon=hulk", "--runtime-extension=buoy", "--wait-providers")
-    waiting = asyncio.create_task(twins.both("init", *more))
-    for place in (twins.judges, twins.mine):
+    waiting = asyncio.create_task(here.both("init", *more))
+    for place in (here.judges, here.mine):
         for name in ("infrastructure-raft", "addon-hulk", "runtime-extension-buoy"):
             await become_available(place.client, f"{name}-system")
     theirs, ours = await waiting
     assert (theirs.code, ours.code) == (0, 0), (theirs.err, ours.err)
-    await twins.are_equal(more)
+    await here.are_equal(more)
 
     for flags in REFUSED:
-        theirs, ours = await twins.both("init", *flags)
+        theirs, ours = await here.both("init", *flags)
         assert (theirs.code, ours.code) == (1, 1), f"{flags}\njudge: {theirs.err}\nours: {ours.err}"
-    await twins.are_equal(["everything that is refused"])
+    await here.are_equal(["everything that is refused"])
 
-    _, ours = await twins.agree("init", "--addon", "wreck", "--validate=false")
+    _, ours = await here.agree("init", "--addon", "wreck", "--validate=false")
     assert ours.code == 0, ours.err
     assert "wrecks.wreck.example.com" in ours.err
-    _, ours = await twins.agree("init", "--addon", "freighter", TONS="1200", swapped=True)
+    _, ours = await here.agree("init", "--addon", "freighter", TONS="a lot", swapped=True)
     assert ours.code == 0, ours.err
 
 

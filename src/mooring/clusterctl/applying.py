@@ -30,6 +30,8 @@ _TRIES_FOR_STRANGERS: Final = 5
 
 _WORKLOADS: Final = frozenset({"Deployment", "DaemonSet", "StatefulSet", "ReplicaSet", "Job", "CronJob", "Pod"})
 _INTERCEPTORS: Final = frozenset({"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "APIService"})
+# A binding is refused to whoever may not grant everything, and a token is thrown away, as long as these are missing.
+_GROUND: Final = frozenset({"ServiceAccount", "Role", "ClusterRole"})
 
 
 def silent(_: str) -> None:
@@ -133,14 +135,15 @@ def waves(objects: Iterable[Object]) -> list[list[list[Object]]]:
 
 
 def _wave(obj: Object, own: set[tuple[str, str]]) -> int:
-    """Namespaces, certificates (whoever brings them to webhooks should know them by then), what stands by itself,
-    objects of kinds that came along, programs, and last what listens to everything that is written."""
+    """Namespaces; accounts, roles and certificates (whoever brings them to webhooks should know them by then); what
+    stands by itself; objects of kinds that came along; programs; and last what listens to everything that is written.
+    """
     group, kind = group_of(obj), kind_of(obj)
     if kind == "Namespace":
         return 0
     if (group, kind) in own:
         return 3
-    if group == "cert-manager.io":
+    if group == "cert-manager.io" or kind in _GROUND:
         return 1
     if kind in _WORKLOADS:
         return 4

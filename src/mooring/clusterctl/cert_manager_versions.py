@@ -56,7 +56,7 @@ def _differ(there: Sequence[Object], wanted: Sequence[Object]) -> bool:
 def _read(text: str, where: str) -> Version:
     """A version in which minor and patch may be missing, and numbers may begin with zeros."""
     head, rest = re.fullmatch(r"v?([0-9.]*)(.*)", text.strip(), re.DOTALL).groups()  # type: ignore[union-attr]
-    numbers = [number.lstrip("0") or "0" for number in head.split(".")]
+    numbers = [number and (number.lstrip("0") or "0") for number in head.split(".")]
     full = [*numbers, *["0"] * (3 - len(numbers))] if not rest else numbers
     found = Version.read(".".join(full) + rest)
     if not head or found is None:

@@ -27,6 +27,7 @@ async def migrate(
 
     With ``when_needed`` only where the new definition drops a version that something may be stored in.
     """
+    outdated: list[Object] = []
     for new in objects:
         if kind_of(new) != DEFINITIONS.kind:
             continue
@@ -35,7 +36,9 @@ async def migrate(
         except NotFound:
             continue
         if left_behind(there, new, when_needed=when_needed):
-            await _migrate(client, there, progress)
+            outdated.append(there)
+    for there in outdated:
+        await _migrate(client, there, progress)
 
 
 def left_behind(there: Object, new: Object, *, when_needed: bool = False) -> set[str]:
@@ -75,12 +78,16 @@ async def _migrate(client: Client, definition: Object, progress: Progress) -> No
     listing = await client.list(resource, page=_PAGE)
     progress(f"Storing {len(listing.items)} objects of kind {resource.kind} in version {resource.version}")
     await side_by_side([_written(client, resource, one) for one in listing.items])
-    stored = {
-        "metadata": {"resourceVersion": revision_of(definition)},
-        "status": {"storedVersions": [resource.version]},
-    }
 
     async def deed() -> None:
+        # Others write here too, certificates of webhooks for example: only another stored version would matter.
+        now = await client.get(DEFINITIONS, name_of(definition))
+        if stored_version(now) != resource.version:
+            raise ClusterctlError(f"{described(definition)} was changed while its objects were stored anew: run again")
+        stored = {
+            "metadata": {"resourceVersion": revision_of(now)},
+            "status": {"storedVersions": [resource.version]},
+        }
         await client.patch(DEFINITIONS, name_of(definition), MergePatch(stored), subresource="status")
 
     await persistently(deed, what=f"the stored versions of {described(definition)} cannot be written")

@@ -63,12 +63,14 @@ def compatible_with(contract: str) -> frozenset[str]:
 def check_definition_names(objects: Iterable[Object]) -> None:
     """Refuse definitions that Cluster API's controllers would look for under another name."""
     for one in objects:
-        if kind_of(one) != "CustomResourceDefinition" or SKIP_NAME_CHECK in texts_at(one, "annotations"):
+        if kind_of(one) != "CustomResourceDefinition":
             continue
         if version_of(one) not in ("v1", "v1beta1"):
             raise ClusterctlError(
                 f"CustomResourceDefinition {name_of(one)}: its apiVersion {one['apiVersion']} is unknown"
             )
+        if SKIP_NAME_CHECK in texts_at(one, "annotations"):
+            continue
         expected = crd_name(text_at(one, "spec", "group"), text_at(one, "spec", "names", "kind"))
         if name_of(one) != expected:
             raise ClusterctlError(
@@ -104,6 +106,8 @@ async def _contracts_fit(
     after: Sequence[Installed], queue: Iterable[Components], contract_of: ContractOf, *, compat: str
 ) -> None:
     cores = _cores(after, compat=compat)
+    if not compat:
+        await contract_of(of_type(after, ProviderType.CORE)[0])  # its release must be known, whatever is added
     for components in queue:
         added = entry_of(components)
         core = cores(added)

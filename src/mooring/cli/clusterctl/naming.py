@@ -31,12 +31,12 @@ def provider_flags(purpose: str) -> tuple[Flag, ...]:
 
 
 def named(given: Given) -> list[tuple[ProviderType, str]]:
-    """The providers that were named, as they were written."""
+    """The providers that were named, as they were written: a comma too many in a list is a name that is empty."""
     from mooring.clusterctl.providers import ProviderType
 
     found: list[tuple[ProviderType, str]] = []
     for (name, _, _), type_ in zip(_TYPES, ProviderType, strict=True):
         value = given[name]
-        texts = [value] if isinstance(value, str) else value
-        found += [(type_, text) for text in texts if text]
+        texts = ([value] if value else []) if isinstance(value, str) else value
+        found += [(type_, text) for text in texts]
     return found

@@ -101,7 +101,7 @@ async def _upgrade(given: Given) -> None:
     options = UpgradeOptions(
         contract=given["contract"],
         wanted=named(given),
-        wait_seconds=float(given["wait-provider-timeout"]) if given["wait-providers"] else None,
+        wait_seconds=float(given["wait-provider-timeout"] or 300) if given["wait-providers"] else None,
         discard_changes=given["discard-changes"],
         compat=compat_of(given),
     )

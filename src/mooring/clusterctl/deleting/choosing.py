@@ -48,6 +48,8 @@ def chosen(installed: Sequence[Installed], choice: Choice, *, done_before: Colle
         return here
     found: list[Installed] = []
     for type_, text in choice.named:
+        if not text:
+            continue
         name, version = named_provider(text)
         instances = instances_of(here, name, type_)
         if not instances and manifest_label(name, type_) in done_before:

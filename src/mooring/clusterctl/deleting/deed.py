@@ -51,9 +51,11 @@ async def delete_providers(
         told = " ".join(sorted(one.label for one in going))
         await side_by_side([write_note(client, one, DELETED_WITH, told) for one in going])
     namespaces: dict[str, Object] = {}
-    for one in going:
+    for place, one in enumerate(going):
         progress(f"Deleting provider {one.instance}, version {one.version}")
-        namespace = await delete_components(client, one, installed=installed, extent=extent)
+        # Of several instances the last one takes along what cannot be told apart.
+        left = [other for other in installed if other not in going[:place]]
+        namespace = await delete_components(client, one, installed=left, extent=extent)
         if namespace is not None:
             namespaces[one.namespace] = namespace
             _tell_about_others(one.namespace, installed, going, progress)

@@ -1,7 +1,8 @@
 """An upgrade, so that a kill at any point does no harm: the same call again ends in the same place.
 
-Everything is read and decided before the first write. Then, in this order: what people changed on controllers is
-written down (`remembering`), all controllers are stopped, and provider by provider the old components go, the new ones
+Everything is read and decided before the first write. Then, in this order: objects are stored anew where a definition
+drops the version that they are in (`migrating`), what people changed on controllers is written down (`remembering`),
+all controllers are stopped, and provider by provider the old components go, the new ones
 come, and the inventory says so. Until then it says the old version, so that a second call does all of it again.
 """
 
@@ -84,13 +85,14 @@ async def _plan(installed: Sequence[Installed], options: UpgradeOptions, reposit
 
 
 def _wish(text: str, type_: ProviderType, installed: Sequence[Installed]) -> Wish:
-    namespace, slash, rest = text.rpartition("/")
+    # With a namespace, all of it means the same in lower case; without one, only the name does.
+    namespace, slash, rest = (text.lower() if "/" in text else text).rpartition("/")
     if (slash and not namespace) or "/" in namespace:
         raise ClusterctlError(f"invalid provider {text!r}: write it as name:version, or as namespace/name:version")
     name, version = named_provider(rest)
     if not version:
         raise ClusterctlError(f"invalid provider {text!r}: say to which version, as in {name}:v1.2.3")
-    return Wish(name, type_, namespace.lower() or default_namespace(installed, name, type_), version)
+    return Wish(name, type_, namespace or default_namespace(installed, name, type_), version)
 
 
 @dataclass(slots=True)
@@ -117,12 +119,12 @@ class _Upgrade:
     standing: Standing
 
     async def carry_out(self, every: Sequence[_Ready]) -> None:
+        for ready in every:
+            await migrate(self.client, self._objects(ready), self.progress, when_needed=True)
         await forget_old_notes(self.client, self.notes, self.installed)
         for ready in every:
             if ready.to_write_down:
                 await write_down(self.client, ready.one, ready.to_write_down)
-        for ready in every:
-            await migrate(self.client, self._objects(ready), self.progress, when_needed=True)
         for ready in every:
             self.progress(f"Stopping the controllers of {ready.one.instance}")
             await stop_controllers(self.client, ready.one)
@@ -217,7 +219,7 @@ class _Upgrade:
     async def _write_inventory(self, one: Installed, new: Components) -> None:
         """The new version, and in the same write, that nothing has to be remembered any more."""
         body = new.inventory_object()
-        body["metadata"]["annotations"] = {CHANGES: None}
+        body["metadata"] |= {"name": one.name, "annotations": {CHANGES: None}}
 
         async def deed() -> None:
             await self.client.patch(PROVIDERS, one.name, MergePatch(body), namespace=one.namespace)

@@ -118,15 +118,24 @@ def _against(
     place = wish.place
     if place.container and place.container not in containers:
         return "the new version has no such container"
-    if is_set_today(str(raw.get(place, ""))):
+    if any(is_set_today(str(value)) for value in _about(place, raw)):
         return f"variables that are set today say {shown(place, new.get(place))}"
     if place.item and place.part is Part.ARGS and Place(place.container, place.part, place.name) in new:
         return f"the new version has {shown(place._replace(item=''), new[place._replace(item='')])}"
     # A flag that a controller does not know any more would keep it from starting.
-    was_there = wish.was is not None and wish.now is not None and place not in new
+    was_there = wish.was is not None and wish.now is not None and not _about(place, new)
     if was_there and place.part in (Part.ARGS, Part.ENV):
         return "the new version does not have it any more"
     return ""
+
+
+def _about(place: Place, table: Mapping[Place, Any]) -> list[Any]:
+    """What a table says of a setting: of a flag, all its settings; of a setting, also the flag if that is one value."""
+    flag = place._replace(item="")
+    same = (one for one in table if one._replace(item="") == flag)
+    if place.part is not Part.ARGS:
+        return [table[place]] if place in table else []
+    return [table[one] for one in same if not place.item or one.item in ("", place.item)]
 
 
 def _instead(wish: Change, new: Mapping[Place, Any]) -> str:

@@ -14,6 +14,7 @@ from mooring.clusterctl.errors import ClusterctlError
 from mooring.clusterctl.metadata import Metadata, contract_for
 from mooring.clusterctl.providers import ProviderType, manifest_label
 from mooring.clusterctl.semver import Version
+from mooring.clusterctl.validating import compatible_with
 
 if TYPE_CHECKING:
     from mooring.clusterctl.inventory import Installed
@@ -78,11 +79,6 @@ class Wish:
 def instance_of(installed: Installed) -> tuple[str, str]:
     """What tells instances of providers apart: the namespace and the label."""
     return installed.namespace, installed.label
-
-
-def compatible_with(contract: str) -> frozenset[str]:
-    """The contracts whose providers work with a core provider of this contract."""
-    return frozenset({contract, "v1beta1"} if contract == "v1beta2" else {contract})
 
 
 def newest(versions: Iterable[str], installed: Installed) -> str:
@@ -184,9 +180,9 @@ def in_order(steps: Iterable[Step]) -> list[Step]:
 
 
 def _next(one: Releases, contracts: frozenset[str]) -> str:
-    fitting = [
-        version for version in one.newer if not version.is_prerelease and one.metadata.contract_of(version) in contracts
-    ]
+    # A series may be listed with several contracts.
+    series = {(each.major, each.minor) for each in one.metadata.series if each.contract in contracts}
+    fitting = [version for version in one.newer if not version.is_prerelease and version.series in series]
     return max(fitting).tag if fitting else ""
 
 

@@ -1,33 +1,43 @@
-"""An upgrade or a deletion that is killed after any of its writes, and run again, ends where it would have ended."""
+"""init, upgrade and delete, killed after any of their writes and run again: they end where they would have ended."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 from dumping import comparable
-from lifecycle_kit import SHIPYARD_HOME, SHIPYARD_MANAGER, Yard, cluster_role, furnished, scale, set_arguments
-from releases import CORE, Release, core, infrastructure
+from lifecycle_kit import RBAC, SHIPYARD_HOME, SHIPYARD_MANAGER, Yard, cluster_role, gone, scale, set_arguments
+from releases import CORE, KUBEADM_BOOTSTRAP, Release, core, infrastructure
+from twins import NAMESPACES, Twins
 
+from mooring.clusterctl.applying import delete_one, side_by_side
 from mooring.clusterctl.config import Configuration, read_configuration
 from mooring.clusterctl.deleting import Choice, Extent, delete_providers
-from mooring.clusterctl.finding import labelled
 from mooring.clusterctl.initialising import Wishes, initialise
 from mooring.clusterctl.inventory import Inventory
-from mooring.clusterctl.providers import CLUSTERCTL_LABEL, PROVIDER_LABEL, ProviderType
+from mooring.clusterctl.inventory_definition import PROVIDERS, inventory_definition
+from mooring.clusterctl.providers import CLUSTERCTL_LABEL, ProviderType
 from mooring.clusterctl.upgrading import UpgradeOptions, upgrade
-from mooring.kube import Client, Object
+from mooring.clusterctl.waiting import DEFINITIONS, DEPLOYMENTS
+from mooring.kube import Client, Object, untyped
 from mooring.kube.tls import tls_context
 from mooring.testing.faults import FaultProxy
 from mooring.testing.managers import until
 
 MOST_WRITES = 40
 OLD, NEW = "v0.9.0", "v1.0.0"
-LABEL = "infrastructure-shipyard"
 CHANGED = ("--leader-elect", "--v=7", "--by-hand")
+KINDS = (
+    NAMESPACES,
+    DEFINITIONS,
+    DEPLOYMENTS,
+    untyped(plural="configmaps", kind="ConfigMap"),
+    untyped(group=RBAC, plural="clusterroles", kind="ClusterRole", namespaced=False),
+)
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,7 @@ class Small(Release):
     """Of each kind that is treated in a way of its own, one object: every further one is a further kill."""
 
     def objects(self) -> list[Object]:
-        some = {"Namespace", "CustomResourceDefinition", "ServiceAccount", "Deployment"}
+        some = {"Namespace", "CustomResourceDefinition", "Deployment"}
         return [one for one in super().objects() if one["kind"] in some]
 
 
@@ -44,15 +54,14 @@ def small_releases() -> list[Release]:
     kind = [("infrastructure.cluster.x-k8s.io", "ShipyardCluster")]
     like = infrastructure()
     data = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shipyard-data", "namespace": SHIPYARD_HOME}}
-    arguments = ("--leader-elect", "--v=3", "--new")
     old = [cluster_role("shipyard-plain", "get"), cluster_role("shipyard-of-old", "get")]
     new = [cluster_role("shipyard-plain", "get", "list"), data]
+    arguments = ("--leader-elect", "--v=3", "--new")
     return [
         Small(*CORE, "v1.14.2", kinds=core().kinds[:1]),
+        Small(*KUBEADM_BOOTSTRAP, "v1.14.2"),
         Small(like.name, like.type, OLD, kinds=kind, extra=old, **given),
-        Small(
-            like.name, like.type, NEW, kinds=kind, extra=new, arguments=("--leader-elect", "--v=3", "--new"), **given
-        ),
+        Small(like.name, like.type, NEW, kinds=kind, extra=new, arguments=arguments, **given),
     ]
 
 
@@ -62,14 +71,20 @@ class World:
     proxy: FaultProxy
     configuration: Configuration
 
+    async def brought(self) -> list[Object]:
+        """All that a clusterctl has brought."""
+        selector = f"{CLUSTERCTL_LABEL}="
+        lists = [await self.client.list(kind, label_selector=selector) for kind in KINDS]
+        return [one for found in lists for one in found.items]
+
     async def picture(self) -> dict[Any, Object]:
-        """All that belongs to the provider."""
-        found = await labelled(self.client, {CLUSTERCTL_LABEL: "", PROVIDER_LABEL: LABEL}, [SHIPYARD_HOME])
+        """The same, and the inventory, in what can be compared."""
+        found = [*await self.brought(), *(await self.client.list(PROVIDERS)).items]
         return {(one["kind"], one["metadata"]["name"]): {**comparable(one), "status": None} for one in found}
 
-    async def init(self) -> None:
-        wishes = Wishes(core="cluster-api", bootstrap=("-",), control_plane=("-",), infrastructure=(f"shipyard:{OLD}",))
-        await initialise(self.client, self.configuration, wishes)
+    async def init(self, client: Client) -> None:
+        wishes = Wishes(control_plane=("-",), infrastructure=(f"shipyard:{OLD}",))
+        await initialise(client, self.configuration, wishes)
 
     async def change_by_hand(self) -> None:
         await set_arguments(self.client, SHIPYARD_MANAGER, SHIPYARD_HOME, *CHANGED)
@@ -97,16 +112,45 @@ class World:
 
 
 @pytest.fixture
-async def world(management, tmp_path):
-    place = await furnished(management)
-    config = Yard.made(tmp_path, small_releases()).config
-    context = tls_context(ca=place.plane.ca, certificate=place.plane.admin_certificate())
-    async with FaultProxy(place.plane.server, ssl=context) as proxy:
-        yield World(place.client, proxy, read_configuration(str(config), {"HOME": str(tmp_path)}))
+async def world(twins: Twins, tmp_path: Path) -> AsyncIterator[World]:
+    config = Yard.made(tmp_path / "small", small_releases()).config
+    plane = twins.mine.plane
+    context = tls_context(ca=plane.ca, certificate=plane.admin_certificate())
+    async with FaultProxy(plane.server, ssl=context) as proxy:
+        yield World(twins.mine.client, proxy, read_configuration(str(config), {"HOME": str(tmp_path)}))
+
+
+async def test_a_first_run_is_killed_after_each_write(world: World):
+    """DEVIATION init-core-last: until all is there, the next run brings the default providers, too."""
+
+    async def back() -> None:
+        """All but the namespaces."""
+        all_of_it = [inventory_definition(), *(one for one in await world.brought() if one["kind"] != "Namespace")]
+        await side_by_side([delete_one(world.client, one) for one in all_of_it])
+        for one in all_of_it:
+            if one["kind"] == "CustomResourceDefinition":
+                await gone(world.client, one["apiVersion"], one["kind"], one["metadata"]["name"])
+
+    await world.init(world.client)
+    whole = await world.picture()
+    assert {name for kind, name in whole if kind == "Provider"} == {
+        "cluster-api",
+        "bootstrap-kubeadm",  # which nobody had to name
+        "infrastructure-shipyard",
+    }
+    await back()
+    last = 0
+    async for nth in world.killed(world.init):
+        await world.init(world.client)
+        assert await world.picture() == whole, f"killed after write {nth}"
+        await back()
+        last = nth
+    assert await world.picture() == whole
+    assert last > 12
 
 
 async def test_an_upgrade_is_killed_after_each_write(world: World):
-    await world.init()
+    await world.init(world.client)
     await world.change_by_hand()
     await world.to(NEW, world.client)
     whole = await world.picture()
@@ -127,11 +171,11 @@ async def test_an_upgrade_is_killed_after_each_write(world: World):
         await back()
         last = nth
     assert await world.picture() == whole
-    assert last > 12
+    assert last > 8
 
 
 async def test_a_deletion_is_killed_after_each_write(world: World):
-    await world.init()
+    await world.init(world.client)
     choice = Choice([(ProviderType.CORE, "cluster-api"), (ProviderType.INFRASTRUCTURE, "shipyard")])
 
     async def deed(client: Client) -> None:
@@ -139,11 +183,10 @@ async def test_a_deletion_is_killed_after_each_write(world: World):
 
     last = 0
     async for nth in world.killed(deed):
-        if await Inventory(world.client).list():
+        if any(one.provider_name != "kubeadm" for one in await Inventory(world.client).list()):
             await deed(world.client)
-        left = await world.picture()
-        assert set(left) == {("Namespace", SHIPYARD_HOME)}, f"killed after write {nth}"
-        assert await Inventory(world.client).list() == []
-        await world.init()
+        left = {(kind, name) for kind, name in await world.picture() if "kubeadm" not in name}
+        assert left == {("Namespace", "capi-system"), ("Namespace", SHIPYARD_HOME)}, f"killed after write {nth}"
+        await world.init(world.client)
         last = nth
     assert last > 8
