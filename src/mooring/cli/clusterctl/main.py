@@ -51,7 +51,8 @@ def root(words: Sequence[str] = tuple(MODULES)) -> Command:
 def main(argv: Sequence[str]) -> int:
     """Run a command line; whatever goes wrong becomes one message and an exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="surrogateescape")  # what came in as bytes goes out as the same bytes
+        # YAML is UTF-8 whatever the locale is, and what came in as bytes goes out as the same bytes.
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     try:
         if argv and not argv[0].startswith("-") and argv[0] not in (*MODULES, HELP_WORD):
             _let_a_plugin_do_it(argv)
