@@ -153,6 +153,9 @@ FLAVORS = {
     "class-no-time": of_class("{class: quick, controlPlane: {nodeDrainTimeout: soon}}", "v1beta1"),
     "class-variables": of_class("{classRef: {name: quick}, variables: [{name: a, value: {b: [1, y]}}]}"),
     "class-no-list": of_class("{classRef: {name: quick}, variables: {a: b}}"),
+    "class-needy": of_class("{classRef: {name: needy}}") + "---\na: ${ALSO_NEEDED:=1}",
+    "class-broken": of_class("{classRef: {name: broken}}"),
+    "class-several": of_class("{classRef: {name: quick}}") + "---\n" + of_class("{class: plain}", "v1beta1"),
     "no-spec": HEAD + "spec: text\n",
     "paused": HEAD + "spec: {paused: 'true'}\n",
     "ports": HEAD + "spec: {clusterNetwork: {apiServerPort: '6443'}}\n",
@@ -167,6 +170,11 @@ def write_templates(base: Path) -> Path:
         f"cluster-template-{name}.yaml" if name else "cluster-template.yaml": text for name, text in FLAVORS.items()
     }
     files["clusterclass-quick.yaml"] = CLASS
+    files["clusterclass-plain.yaml"] = (
+        "kind: Namespace\n---\nkind: Role\nmetadata: {name: '${CLUSTER_NAME}-${NAMESPACE}'}\n"
+    )
+    files["clusterclass-needy.yaml"] = "a: ${NEEDED} ${ALSO_NEEDED} ${DEFAULTED:=x}\n"
+    files["clusterclass-broken.yaml"] = "a: [\n"
     releases = [
         infrastructure("v1.0.0", files={"cluster-template.yaml": "a: older"}),
         infrastructure("v1.1.0", files=files),
