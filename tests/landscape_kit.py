@@ -28,7 +28,7 @@ MOORING = Path(sys.executable).with_name("mooring")
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager")
 PATIENCE = 100.0  # seconds; only ever used up by a test that fails
 # Words that take no options of their own before those of a word behind them: the environment says which landscape.
-_BY_ENVIRONMENT = ("kubectl", "access", "cluster", "provider", "request")
+_BY_ENVIRONMENT = ("kubectl", "access", "cluster", "conformance", "provider", "request")
 
 
 def until(ask: Callable[[], T | None], what: str, *, patience: float = PATIENCE) -> T:

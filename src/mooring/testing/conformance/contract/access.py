@@ -17,6 +17,7 @@ from mooring.testing.conformance.grants import ask, for_token, grant, rule, ther
 from mooring.testing.conformance.trails import labels_of
 from mooring.testing.conformance.trials import Trial
 
+_BARE = "an AccessRequest without labels"
 _EVERYTHING = for_token({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]})
 
 
@@ -30,10 +31,11 @@ async def _asked(trial: Trial, name: str, labels: Mapping[str, str]) -> Object:
 
 
 async def _left_alone(trial: Trial, requests: Mapping[str, Mapping[str, str]]) -> None:
-    """None of these is touched, whatever else the provider is asked to do."""
+    """None of these is touched, whatever else the provider is asked to do. One without labels comes first: where that
+    is prepared, others write on requests, too, and nobody can tell who it was."""
     asked = {
         what: await _asked(trial, f"access-{number}-{trial.check.partition('.')[2]}", labels)
-        for number, (what, labels) in enumerate(requests.items())
+        for number, (what, labels) in enumerate({_BARE: {}, **requests}.items())
     }
     await trial.barrier()
     for what, request in asked.items():
@@ -61,7 +63,7 @@ async def _again(trial: Trial, request: Object) -> Object:
 async def unprepared_requests_are_left_alone(trial: Trial) -> None:
     provider, profile = {PROVIDER_LABEL: trial.bench.first}, {PROFILE_LABEL: await trial.profile()}
     requests = {
-        "an AccessRequest without labels": {},
+        _BARE: {},
         f"an AccessRequest without the label {PROFILE_LABEL}": provider,
         f"an AccessRequest without the label {PROVIDER_LABEL}": profile,
     }
