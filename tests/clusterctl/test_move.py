@@ -172,10 +172,6 @@ async def test_what_is_there_already_is_replaced_or_left(pair: Pair, source: Cli
         identity = await put(source, capi.harbor_cluster_identity(f"{namespace}-id", labels={HIERARCHY: ""}))
         over = capi.owner(identity, controller=False)
         await put(source, secret(f"{namespace}-known", HOME, over))
-        if namespace == mine:
-            # The judge gives its copy an owner of the source, and the target's server removes that as an orphan
-            # (DEVIATION move-owner-is-there).
-            await put(source, secret(f"{namespace}-new", HOME, over))
         # At the target: other contents, and a Cluster that nobody has made anything for.
         await put(target, capi.cluster("one", namespace, labels={"from": "target"}, spec={"other": True}))
         await put(target, {**secret("one-ca", namespace, labels={"from": "target"}), "data": {"other": "b3RoZXI="}})
@@ -183,6 +179,9 @@ async def test_what_is_there_already_is_replaced_or_left(pair: Pair, source: Cli
         await put(target, capi.harbor_cluster_identity(f"{namespace}-id", labels={"from": "target"}))
         await put(target, secret(f"{namespace}-known", HOME, labels={"from": "target"}))
     judged = await judge.beside(*between(pair), "-n", theirs)
+    # Only for ours: the judge gives its copy an owner of the source, and the target's server removes it as an orphan
+    # (DEVIATION move-owner-is-there).
+    await put(source, secret(f"{mine}-new", HOME, over))
     done = await ours.beside(*between(pair), "-n", mine)
     assert (judged.code, done.code) == (0, 0), judged.err + done.err
     assert difference(await seen(source, only=theirs), without_new(await seen(source, only=mine))) == []

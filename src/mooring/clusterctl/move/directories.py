@@ -28,7 +28,7 @@ from mooring.clusterctl.move.copies import managed_fields, was_paused
 from mooring.clusterctl.move.discovery import View, known_kinds, survey
 from mooring.clusterctl.move.finishing import finish
 from mooring.clusterctl.move.graph import CLUSTER, Graph, Node, build
-from mooring.clusterctl.move.landing import land
+from mooring.clusterctl.move.landing import Shore, land
 from mooring.clusterctl.move.mover import Options, identity_of
 from mooring.clusterctl.move.pausing import pause_all, resume_all
 from mooring.clusterctl.move.progress import OURS, STAYS_PAUSED, Run
@@ -158,8 +158,7 @@ async def from_directory(
     order = arrange(graph, _chosen(graph, options))
     report = report_of(order, dry_run=dry_run)
     run = Run(f"directory {directory.resolve()}", options.choice.words)
-    namespaces = {one.namespace for one in order.nodes if one.namespace}
-    landing = await land(target, run, order.nodes, namespaces)
+    landing = await land(target, run, order.nodes, Shore())
     for node in order.nodes:
         if (there := landing.objects.get(node.place)) is not None and there.origin is None:
             report.notes.append(f"{node} was there already, and stays as it is")
@@ -172,13 +171,13 @@ async def from_directory(
         await carrier.copy(graph, order.groups)
     except BaseException as error:
         try:
-            await clear(carrier, graph, order, namespaces)
+            await clear(carrier, graph, order, Shore())
         except (ClusterctlError, KubeError) as second:
             raise ClusterctlError(f"{error}. Taking it back failed, too: {second}. Run the same again") from error
         raise
     for group in order.groups:
         await each(group, lambda node: carrier.take(None, node, graph))
-    await finish(carrier, namespaces)
+    await finish(carrier, order.nodes)
     return report
 
 

@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from mooring.clusterctl.move.carrying import Carrier
 from mooring.clusterctl.move.copies import resuming
-from mooring.clusterctl.move.graph import CLASS, CLUSTER
+from mooring.clusterctl.move.graph import CLASS, CLUSTER, Node
 from mooring.clusterctl.move.landing import Landed
 from mooring.clusterctl.move.undoing import finish_namespace
 from mooring.clusterctl.move.writing import change, each
 
 
 async def finish(
-    carrier: Carrier, namespaces: Iterable[str], *, at_source: Callable[[], Awaitable[None]] | None = None
+    carrier: Carrier, nodes: Iterable[Node], *, at_source: Callable[[], Awaitable[None]] | None = None
 ) -> None:
     """Everything that still has a note. ``at_source``: what there is to end at the other side.
 
@@ -27,7 +27,7 @@ async def finish(
     await _resume(carrier, [one for one in others if one.kind == CLASS])
     if at_source is not None:
         await at_source()
-    for name in sorted(set(namespaces)):
+    for name in carrier.landing.namespaces(nodes):
         await finish_namespace(carrier.target, name, carrier.run)
     await _resume(carrier, [one for one in others if one.kind == CLUSTER])
     await _resume(carrier, first)

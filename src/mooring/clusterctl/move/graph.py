@@ -21,6 +21,7 @@ BLOCK_ANNOTATION: Final = "clusterctl.cluster.x-k8s.io/block-move"
 CLUSTER: Final = (CORE, "Cluster")
 CLASS: Final = (CORE, "ClusterClass")
 MACHINE: Final = (CORE, "Machine")
+SECRET: Final = ("", "Secret")
 RESOURCE_SET: Final = (ADDONS, "ClusterResourceSet")
 BINDING: Final = (ADDONS, "ClusterResourceSetBinding")
 ROOTS: Final = frozenset({CLUSTER, CLASS, RESOURCE_SET})
@@ -186,7 +187,7 @@ def _add_soft_owners(graph: Graph) -> None:
         if node.body is None:
             continue
         found: str | None = None
-        if node.group_kind == ("", "Secret") and not node.owners:
+        if node.group_kind == SECRET and not node.owners:
             found = clusters.get((node.namespace, secret_owner(node.name) or ""))
         elif node.group_kind == CLUSTER:
             found = classes.get(class_of(node.body) or ("", ""))

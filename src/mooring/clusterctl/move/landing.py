@@ -9,7 +9,7 @@ from typing import Any, cast
 from mooring.api.kinds import Metadata
 from mooring.clusterctl.errors import ClusterctlError
 from mooring.clusterctl.move.discovery import known_kinds, side_by_side
-from mooring.clusterctl.move.graph import CLUSTER, GroupKind, Node, class_of
+from mooring.clusterctl.move.graph import CLASS, CLUSTER, SECRET, GroupKind, Node, class_of
 from mooring.clusterctl.move.progress import PAUSED, Origin, Run, origin_in
 from mooring.clusterctl.objects import at, name_of, namespace_of, text_at, texts_at
 from mooring.kube import Bare, Client, Object, Resource, metadata_of
@@ -55,6 +55,11 @@ class Landing:
         """Those of them in whose place nothing was before."""
         return [one for one in self.ours if one.origin is not None and not one.origin.over]
 
+    def namespaces(self, nodes: Iterable[Node]) -> list[str]:
+        """Those that a run may have made: of what it found here, and of what is to come."""
+        found = {one.namespace for one in self.objects.values()} | {one.namespace for one in nodes}
+        return sorted(found - {""})
+
     def add(self, landed: Landed) -> None:
         self.objects[landed.place] = landed
 
@@ -64,31 +69,42 @@ def written(resource: Resource[Object]) -> Resource[Bare]:
     return replace(cast("Resource[Bare]", resource), decode_as=Bare)
 
 
-async def land(target: Client, run: Run, nodes: Sequence[Node], namespaces: Iterable[str]) -> Landing:
-    """Read the target: all kinds that are known there, and those that are to come, in these namespaces."""
+@dataclass(frozen=True, slots=True)
+class Shore:
+    """Where at the target something of a move may be, beside the places of what is to come."""
+
+    namespace: str = ""  # the one that moves: there may be anything
+    beside: Sequence[str] = ()  # those of providers: there may be Secrets
+
+
+async def land(target: Client, run: Run, nodes: Sequence[Node], shore: Shore) -> Landing:
+    """Read the target, where something may be."""
     landing = Landing(run)
     kinds = await _kinds(target, nodes)
-    clusters = [one for one in kinds if one.group == CLUSTER[0] and one.kind == CLUSTER[1]]
-    wanted = set(namespaces)
-    for resource in clusters:
-        for namespace in sorted(wanted):
-            for body in (await target.list(resource, namespace=namespace)).items:
-                landing.add(_cluster(resource, body))
-                if (named := class_of(body)) is not None:
-                    wanted.add(named[0])
-    wishes: list[tuple[Resource[Object], str | None]] = []
-    for resource in kinds:
-        if resource not in clusters:
-            wishes += [(resource, one) for one in (sorted(wanted) if resource.namespaced else (None,))]
-    lists = await side_by_side([_lister(target, resource, namespace) for resource, namespace in wishes])
-    for (resource, _), found in zip(wishes, lists, strict=True):
+    wanted = {(one.namespace, one.group_kind) for one in nodes}
+    wanted |= {(one, SECRET) for one in shore.beside}
+    if shore.namespace:
+        wanted |= {(shore.namespace, kind) for kind in kinds}
+    for namespace in sorted({one for one, kind in wanted if kind == CLUSTER}):
+        for body in (await target.list(kinds[CLUSTER], namespace=namespace)).items:
+            landing.add(_cluster(kinds[CLUSTER], body))
+            # A class elsewhere is not seen at the source any more, once the last Cluster of it is gone from there.
+            if (named := class_of(body)) is not None and CLASS in kinds:
+                wanted.add((named[0], CLASS))
+    wishes = {
+        (kinds[kind], namespace if kinds[kind].namespaced else None) for namespace, kind in wanted if kind != CLUSTER
+    }
+    asked = sorted(wishes, key=lambda one: (one[0].group, one[0].plural, one[1] or ""))
+    lists = await side_by_side([_lister(target, resource, namespace) for resource, namespace in asked])
+    for (resource, _), found in zip(asked, lists, strict=True):
         for one in found:
             landing.add(landed_of(resource, one.metadata))
     return landing
 
 
-async def _kinds(target: Client, nodes: Sequence[Node]) -> list[Resource[Object]]:
-    """In the versions in which the source has them; it is an error if the target does not serve one."""
+async def _kinds(target: Client, nodes: Sequence[Node]) -> dict[GroupKind, Resource[Object]]:
+    """Those that are known there, and those that are to come, in the versions of the source. An error if the target
+    does not serve one."""
     found: dict[GroupKind, Resource[Object]] = {one.group_kind: one.resource for one in await known_kinds(target)}
     for api_version, kind in sorted({(one.api_version, one.kind) for one in nodes}):
         try:
@@ -99,7 +115,7 @@ async def _kinds(target: Client, nodes: Sequence[Node]) -> list[Resource[Object]
                 f"install or upgrade the provider there"
             ) from error
         found[resource.group, resource.kind] = resource
-    return list(found.values())
+    return found
 
 
 def _lister(
@@ -140,8 +156,3 @@ def _cluster(resource: Resource[Object], body: Object) -> Landed:
 def _is_live(cluster: Object) -> bool:
     paused = at(cluster, "spec", "paused") is True or PAUSED in texts_at(cluster, "annotations")
     return not paused and at(cluster, "status", "initialization", "infrastructureProvisioned") is True
-
-
-def namespaces_of(namespace: str, nodes: Iterable[Node], beside: Iterable[str]) -> set[str]:
-    """Where at the target something of a move may be."""
-    return {namespace, *beside, *(one.namespace for one in nodes if one.namespace)}

@@ -27,7 +27,7 @@ from mooring.clusterctl.move.carrying import NAMESPACES, Carrier
 from mooring.clusterctl.move.discovery import Choice, View, survey
 from mooring.clusterctl.move.finishing import finish
 from mooring.clusterctl.move.graph import Node
-from mooring.clusterctl.move.landing import Landing, land, namespaces_of
+from mooring.clusterctl.move.landing import Landing, Shore, land
 from mooring.clusterctl.move.pausing import BLOCKED_FOR, pause_all, resume_all, wait_until_unblocked
 from mooring.clusterctl.move.progress import FROM, LEAVING, Run
 from mooring.clusterctl.move.report import Report, Tell, report_of, silent
@@ -122,11 +122,11 @@ class _Move:
     # Before
 
     async def _land(self) -> Landing:
-        return await land(self.target, self.run, self.view.order.nodes, self._namespaces)
+        return await land(self.target, self.run, self.view.order.nodes, self._shore)
 
     @property
-    def _namespaces(self) -> set[str]:
-        return namespaces_of(self.options.choice.namespace, self.view.order.nodes, self.view.provider_namespaces)
+    def _shore(self) -> Shore:
+        return Shore(self.options.choice.namespace, self.view.provider_namespaces)
 
     def _is_past(self, landing: Landing) -> bool:
         """Whether what was to be deleted first is deleted."""
@@ -225,7 +225,7 @@ class _Move:
         self.tell(0, "This failed before anything was deleted: taking back what was done")
         marked = [one for one in self.view.order.nodes if LEAVING in one.annotations]
         try:
-            await clear(self.carrier, self.view.graph, self.view.order, self._namespaces)
+            await clear(self.carrier, self.view.graph, self.view.order, self._shore)
             await unmark_source(self.source, marked)
             await resume_all(self.source, self.view, self.run)
         except (ClusterctlError, KubeError) as second:
@@ -237,9 +237,15 @@ class _Move:
     # Away
 
     async def _finish(self) -> None:
+        async def take(node: Node) -> None:
+            await self.carrier.take(self.source, node, self.view.graph)
+
+        # What stays first: once its last Cluster is gone, a class elsewhere is not seen any more.
+        await each([one for one in self.view.order.nodes if one.is_kept], take)
         for group in reversed(self.view.order.groups):
-            await each(
-                [one for one in group if one is not self.pioneer],
-                lambda node: self.carrier.take(self.source, node, self.view.graph),
-            )
-        await finish(self.carrier, self._namespaces, at_source=lambda: resume_all(self.source, self.view, self.run))
+            await each([one for one in group if not one.is_kept and one is not self.pioneer], take)
+        await finish(self.carrier, self.view.order.nodes, at_source=self._resume_source)
+
+    async def _resume_source(self) -> None:
+        # The class of a Cluster that is gone from here is where the Cluster says, which is at the target now.
+        await resume_all(self.source, self.view, self.run, self.carrier.landing.namespaces(()))

@@ -65,13 +65,16 @@ def _pausing(kind: GroupKind, body: Object, run: Run) -> Object:
     return {"metadata": {**metadata, "annotations": annotations}}
 
 
-async def resume_all(client: Client, view: View, run: Run) -> None:
-    """What this run, or one with the same words, has paused at the source goes on as it was."""
+async def resume_all(client: Client, view: View, run: Run, namespaces: Iterable[str] = ()) -> None:
+    """What this run, or one with the same words, has paused at the source goes on as it was.
+
+    ``namespaces``: where it may have paused something, beside those that are seen.
+    """
     for kind in (CLASS, CLUSTER):
         resource = next((one.resource for one in view.kinds if one.group_kind == kind), None)
         if resource is None:
             continue
-        places = {one.namespace for one in view.graph.of(kind)}
+        places = {*namespaces, *(one.namespace for one in view.graph.of(kind))}
         found = [one for place in sorted(places) for one in (await client.list(resource, namespace=place)).items]
 
         async def resume(body: Object, kind: GroupKind = kind) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from mooring.clusterctl.move.graph import CLUSTER, ROOTS, Graph, Node, dependants, walk
+from mooring.clusterctl.move.graph import CLUSTER, ROOTS, SECRET, Graph, Node, dependants, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +176,6 @@ def _loose(graph: Graph, node: Node) -> str:
     if node.owners:
         owners = ", ".join(str(graph.nodes[uid]) for uid in node.owners)
         return f"its owners ({owners}) lead to no Cluster, ClusterClass or ClusterResourceSet"
-    if node.group_kind == ("", "Secret"):
+    if node.group_kind == SECRET:
         return "has no owner, and its name is not that of a Secret of a Cluster"
     return "has no owner that leads to a Cluster, ClusterClass or ClusterResourceSet, and no label to move"

@@ -17,7 +17,7 @@ from mooring.clusterctl.applying import persistently
 from mooring.clusterctl.finding import served
 from mooring.clusterctl.move.carrying import NAMESPACES, Carrier
 from mooring.clusterctl.move.graph import Graph, Node
-from mooring.clusterctl.move.landing import Landed, Place, land, written
+from mooring.clusterctl.move.landing import Landed, Place, Shore, land, written
 from mooring.clusterctl.move.progress import DELETE_FOR_MOVE, FROM, LEAVING, MANAGER, Run, origin_in
 from mooring.clusterctl.move.sequence import Sequence
 from mooring.clusterctl.move.writing import change, each, remove
@@ -29,10 +29,9 @@ from mooring.kube.errors import ApiError, MethodNotAllowed, NotFound
 _BORN_WITH: Final = frozenset({("serviceaccounts", "default"), ("configmaps", "kube-root-ca.crt")})
 
 
-async def clear(carrier: Carrier, graph: Graph, order: Sequence, namespaces: Iterable[str]) -> None:
+async def clear(carrier: Carrier, graph: Graph, order: Sequence, shore: Shore) -> None:
     """Remove from the target what runs with these words have created there, and put back what was there before."""
-    namespaces = sorted(set(namespaces))
-    landing = await land(carrier.target, carrier.run, order.nodes, namespaces)
+    landing = await land(carrier.target, carrier.run, order.nodes, shore)
     layers: dict[Place, int] = {node.place: layer for layer, group in enumerate(order.groups) for node in group}
     created = [one for one in landing.made if one.origin is not None and graph.has_seen(one.origin.uid)]
     last = max(layers.values(), default=0) + 1
@@ -40,7 +39,7 @@ async def clear(carrier: Carrier, graph: Graph, order: Sequence, namespaces: Ite
         await each([one for one in created if layers.get(one.place, last) == layer], lambda one: _clear(carrier, one))
     overwritten = [one for one in landing.ours if one.origin is not None and one.origin.over]
     await each(overwritten, lambda one: _put_back(carrier, one))
-    for name in namespaces:
+    for name in landing.namespaces(order.nodes):
         await _clear_namespace(carrier.target, name, carrier.run)
 
 
