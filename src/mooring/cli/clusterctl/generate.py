@@ -220,6 +220,16 @@ CLUSTER: Final = Command(
     arguments="NAME",
     least=1,
     most=1,
+    long="The template comes from the infrastructure provider's repository, unless --from or --from-config-map names "
+    "another place. Its variables are filled in from flags, the environment and the configuration file, and a "
+    "ClusterClass that it needs is put in front.",
+    examples="""
+        mooring clusterctl generate cluster mine --kubernetes-version v1.34.0 > mine.yaml
+        mooring clusterctl generate cluster mine --infrastructure aws:v2.9.0 --flavor ha --list-variables
+        mooring clusterctl generate cluster mine --control-plane-machine-count 3 --worker-machine-count 10
+        mooring clusterctl generate cluster mine --target-namespace harbour --from template.yaml
+        mooring clusterctl generate cluster mine --from-config-map templates --from-config-map-key small
+    """,
 )
 PROVIDER: Final = Command(
     "provider",
@@ -258,6 +268,10 @@ COMMAND: Final = Command(
             _yaml,
             (Flag("from", "A file, an https address, or - for standard input.", default="-"), _LIST),
             most=None,
+            examples="""
+                mooring clusterctl generate yaml --from template.yaml
+                mooring clusterctl generate yaml --list-variables < template.yaml
+            """,
         ),
     ),
 )
