@@ -215,6 +215,11 @@ def test_hostile_templates_get_one_sentence(ours: Runner, text: str) -> None:
     assert len(ended.err) < 400
 
 
+def test_a_file_without_an_end_is_not_read_to_it(ours: Runner) -> None:
+    ended = ours("generate", "yaml", "--from", "/dev/zero")
+    assert (ended.code, ended.err) == (1, "Error: '/dev/zero' is larger than 64 MiB: that is no template\n")
+
+
 def test_a_process_of_its_own_reads_and_writes_utf_8_in_any_locale(judge: Runner, ours_apart: Runner) -> None:
     locale = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "SET": "日本"}
     theirs, mine = (runner("generate", "yaml", stdin="é: ${SET}\n", **locale) for runner in (judge, ours_apart))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import IO, TYPE_CHECKING, Final, TextIO
 
 from mooring.clusterctl.envsubst.runes import to_bytes, to_text
 from mooring.clusterctl.errors import ClusterctlError, NotHere
 from mooring.clusterctl.objects import at
 from mooring.clusterctl.repository.addresses import Address, read_address
+from mooring.clusterctl.repository.source import SIZE_LIMIT
 
 if TYPE_CHECKING:
     from mooring.clusterctl.config import Configuration
@@ -62,7 +63,7 @@ async def read_config_map(client: Client, *, name: str, namespace: str, key: str
 def _local(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            return file.read()
+            return _bounded(file, repr(path))
     except IsADirectoryError:
         raise ClusterctlError(f"{path!r} is a directory; a template is a file") from None
     except (OSError, ValueError) as error:
@@ -71,7 +72,14 @@ def _local(path: str) -> bytes:
 
 def _everything(stdin: TextIO) -> bytes:
     binary = getattr(stdin, "buffer", None)  # there is none in a StringIO
-    return to_bytes(stdin.read()) if binary is None else binary.read()
+    return to_bytes(stdin.read()) if binary is None else _bounded(binary, "standard input")
+
+
+def _bounded(file: IO[bytes], where: str) -> bytes:
+    content = file.read(SIZE_LIMIT + 1)
+    if len(content) > SIZE_LIMIT:
+        raise ClusterctlError(f"{where} is larger than {SIZE_LIMIT // 1024 // 1024} MiB: that is no template")
+    return content
 
 
 def _own_server(configuration: Configuration) -> str:
