@@ -6,7 +6,8 @@ without the namespace in front, flags and feature gates, a definition with one m
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,11 @@ from dumping import Key
 from releases import Release
 
 from mooring.clusterctl.waiting import DEPLOYMENTS
+from mooring.controlplane.plane import ControlPlane
 from mooring.kube import Client, JsonPatch, MergePatch, Object
 from mooring.kube.definitions import install
+from mooring.kube.tls import tls_context
+from mooring.testing.faults import FaultProxy
 from mooring.testing.managers import until
 
 OLD, NEW = "v1.13.0", "v1.14.2"
@@ -27,6 +31,7 @@ SHIPYARD_SERIES = [(0, 9, "v1beta1"), (1, 0, "v1beta2")]
 SHIPYARD_HOME = "infrastructure-shipyard-system"
 SHIPYARD_MANAGER = "infrastructure-shipyard-controller-manager"
 SHORT_NAMES = ("capi", "infrastructure-shipyard")
+MOST_WRITES = 40  # of a deed that is killed after each
 RBAC = "rbac.authorization.k8s.io"
 
 
@@ -165,6 +170,28 @@ async def gone(client: Client, api_version: str, kind: str, name: str) -> None:
         return not listing.items
 
     await until(is_gone, f"{kind} {name} is gone")
+
+
+def faulty(plane: ControlPlane) -> FaultProxy:
+    """A way to this plane that can be cut."""
+    return FaultProxy(plane.server, ssl=tls_context(ca=plane.ca, certificate=plane.admin_certificate()))
+
+
+async def killed(proxy: FaultProxy, deed: Callable[[Client], Awaitable[object]]) -> AsyncIterator[int]:
+    """Let it die after the first write, then after the second, and so on, until it does not write as often."""
+    for nth in range(1, MOST_WRITES):
+        rule = proxy.stop_after_write(nth)
+        async with Client(proxy.connection) as client:
+            doing = asyncio.ensure_future(deed(client))
+            await until(lambda: doing.done() or proxy.is_down, "it is done, or cut off")  # noqa: B023
+            doing.cancel()
+            await asyncio.wait([doing])
+        await proxy.heal()
+        if not rule.hits:
+            assert doing.exception() is None
+            return
+        yield nth
+    raise AssertionError(f"it writes more than {MOST_WRITES} times")
 
 
 # DEVIATION delete-leaks-cluster-roles: what the judge leaves behind, since the name does not begin with the namespace.

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from dumping import comparable
-from lifecycle_kit import RBAC, SHIPYARD_HOME, SHIPYARD_MANAGER, Yard, cluster_role, gone, scale, set_arguments
+from lifecycle_kit import (
+    RBAC,
+    SHIPYARD_HOME,
+    SHIPYARD_MANAGER,
+    Yard,
+    cluster_role,
+    faulty,
+    gone,
+    killed,
+    scale,
+    set_arguments,
+)
 from releases import CORE, KUBEADM_BOOTSTRAP, Release, core, infrastructure
 from twins import NAMESPACES, Twins
 
@@ -24,11 +34,8 @@ from mooring.clusterctl.providers import CLUSTERCTL_LABEL, ProviderType
 from mooring.clusterctl.upgrading import UpgradeOptions, upgrade
 from mooring.clusterctl.waiting import DEFINITIONS, DEPLOYMENTS
 from mooring.kube import Client, Object, untyped
-from mooring.kube.tls import tls_context
 from mooring.testing.faults import FaultProxy
-from mooring.testing.managers import until
 
-MOST_WRITES = 40
 OLD, NEW = "v0.9.0", "v1.0.0"
 CHANGED = ("--leader-elect", "--v=7", "--by-hand")
 KINDS = (
@@ -94,29 +101,11 @@ class World:
         wanted = [(ProviderType.INFRASTRUCTURE, f"shipyard:{version}")]
         await upgrade(client, self.configuration, UpgradeOptions(wanted=wanted, discard_changes=discard))
 
-    async def killed(self, deed: Callable[[Client], Awaitable[object]]) -> AsyncIterator[int]:
-        """Let it die after the first write, then after the second, and so on, until it does not write as often."""
-        for nth in range(1, MOST_WRITES):
-            rule = self.proxy.stop_after_write(nth)
-            async with Client(self.proxy.connection) as client:
-                doing = asyncio.ensure_future(deed(client))
-                await until(lambda: doing.done() or self.proxy.is_down, "it is done, or cut off")  # noqa: B023
-                doing.cancel()
-                await asyncio.wait([doing])
-            await self.proxy.heal()
-            if not rule.hits:
-                assert doing.exception() is None
-                return
-            yield nth
-        pytest.fail(f"it writes more than {MOST_WRITES} times")
-
 
 @pytest.fixture
 async def world(twins: Twins, tmp_path: Path) -> AsyncIterator[World]:
     config = Yard.made(tmp_path / "small", small_releases()).config
-    plane = twins.mine.plane
-    context = tls_context(ca=plane.ca, certificate=plane.admin_certificate())
-    async with FaultProxy(plane.server, ssl=context) as proxy:
+    async with faulty(twins.mine.plane) as proxy:
         yield World(twins.mine.client, proxy, read_configuration(str(config), {"HOME": str(tmp_path)}))
 
 
@@ -140,7 +129,7 @@ async def test_a_first_run_is_killed_after_each_write(world: World):
     }
     await back()
     last = 0
-    async for nth in world.killed(world.init):
+    async for nth in killed(world.proxy, world.init):
         await world.init(world.client)
         assert await world.picture() == whole, f"killed after write {nth}"
         await back()
@@ -165,7 +154,7 @@ async def test_an_upgrade_is_killed_after_each_write(world: World):
 
     await back()
     last = 0
-    async for nth in world.killed(lambda client: world.to(NEW, client)):
+    async for nth in killed(world.proxy, lambda client: world.to(NEW, client)):
         await world.to(NEW, world.client)
         assert await world.picture() == whole, f"killed after write {nth}"
         await back()
@@ -182,7 +171,7 @@ async def test_a_deletion_is_killed_after_each_write(world: World):
         await delete_providers(client, choice, Extent(definitions=True))
 
     last = 0
-    async for nth in world.killed(deed):
+    async for nth in killed(world.proxy, deed):
         if any(one.provider_name != "kubeadm" for one in await Inventory(world.client).list()):
             await deed(world.client)
         left = {(kind, name) for kind, name in await world.picture() if "kubeadm" not in name}

@@ -97,8 +97,6 @@ async def side_by_side(deeds: Sequence[Awaitable[None]], *, at_once: int = _AT_O
         nonlocal failed
         async with seats:
             if failed:
-                if asyncio.iscoroutine(deed):
-                    deed.close()
                 return
             try:
                 await deed
@@ -114,6 +112,10 @@ async def side_by_side(deeds: Sequence[Awaitable[None]], *, at_once: int = _AT_O
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
+    finally:
+        for deed in deeds:
+            if asyncio.iscoroutine(deed):
+                deed.close()  # those that never began
     for outcome in outcomes:
         if isinstance(outcome, BaseException):
             raise outcome
