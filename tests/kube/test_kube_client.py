@@ -1,5 +1,7 @@
 """The verbs, against a real API server: what was asked for is afterwards so."""
 
+import asyncio
+import gc
 from dataclasses import replace
 
 import msgspec
@@ -309,3 +311,16 @@ async def test_paths_outside_the_objects_are_reached(kube):
     assert await kube.raw("GET", "/readyz") == b"ok"
     assert b"apiserver_request_total" in await kube.raw("GET", "/metrics")
     assert (await kube.version()).startswith("v1.")
+
+
+async def test_whoever_is_called_off_while_leaving_leaves_nothing_open(kube):
+    """What stays open is told when it is collected, and that is an error here."""
+    client = await Client(kube.connection).__aenter__()
+    await client.version()
+    leaving = asyncio.create_task(client.__aexit__(None, None, None))
+    await asyncio.sleep(0)
+    leaving.cancel()
+    await asyncio.wait([leaving])
+    assert leaving.cancelled(), "it was still closing"
+    del client, leaving
+    gc.collect()

@@ -95,10 +95,14 @@ class Transport:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for session in (self._calls, self._watches):
-            if session is not None:
-                await session.close()
+        calls, watches = self._calls, self._watches
         self._calls = self._watches = None
+        try:
+            if calls is not None:
+                await calls.close()
+        finally:  # also if we are called off in between
+            if watches is not None:
+                await watches.close()
 
     async def send(self, call: Call, *, patiently: bool = True) -> bytes:
         """The body of the answer. `patiently` False: one try, for those who ask again by themselves."""
