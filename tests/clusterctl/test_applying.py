@@ -37,11 +37,13 @@ async def test_who_is_cancelled_leaves_nothing_behind():
         begun.set()
         await asyncio.Event().wait()
 
-    doing = asyncio.ensure_future(side_by_side([deed() for _ in range(9)], at_once=2))
-    await begun.wait()
-    doing.cancel()
-    with pytest.raises(asyncio.CancelledError):
+    async def interrupt(doing: asyncio.Task[None]) -> None:
+        await begun.wait()
+        doing.cancel()
         await doing
+
+    with pytest.raises(asyncio.CancelledError):
+        await interrupt(asyncio.create_task(side_by_side([deed() for _ in range(9)], at_once=2)))
 
 
 def one(kind: str, group: str = "", name: str = "x", **more: object) -> Object:
