@@ -280,10 +280,11 @@ class Killed(BaseException):
 
 
 class Life:
-    """So many writes, and not one more. Without a number it begins to count when the first original is to go."""
+    """So many writes, and not one more; ``further`` ones when the first original is about to be deleted."""
 
-    def __init__(self, writes: int | None) -> None:
+    def __init__(self, writes: int | None, *, further: int | None = None) -> None:
         self.left = writes
+        self.further = further
         self.is_over = False
 
     def __call__(self, *, writing: bool) -> None:
@@ -294,8 +295,8 @@ class Life:
             self.left -= 1
 
     def told(self, _: int, text: str) -> None:
-        if self.left is None and text.startswith("Deleting objects"):
-            self.left = 3  # its copy is finished, it is announced, and deleted
+        if self.further is not None and text.startswith("Deleting objects"):
+            self.left = self.further
 
 
 class Mortal(Client):
@@ -330,9 +331,9 @@ class Mortal(Client):
         return await super().delete(*given, **more)
 
 
-async def lived(pair: Pair, namespace: str, writes: int | None) -> bool:
+async def lived(pair: Pair, namespace: str, writes: int | None, *, further: int | None = None) -> bool:
     """Whether a move ended before its writes were used up."""
-    life = Life(writes)
+    life = Life(writes, further=further)
     async with Mortal(pair.source.connection, life) as source, Mortal(pair.target.connection, life) as target:
         try:
             await move(source, target, Options(Choice(namespace)), life.told)
@@ -341,9 +342,14 @@ async def lived(pair: Pair, namespace: str, writes: int | None) -> bool:
     return True
 
 
+async def killed_before_the_point(pair: Pair, namespace: str) -> None:
+    """When everything is copied, and nothing is deleted."""
+    assert not await lived(pair, namespace, None, further=0)
+
+
 async def killed_past_the_point(pair: Pair, namespace: str) -> None:
-    """Right after the first deletion at the source."""
-    assert not await lived(pair, namespace, None)
+    """Right after the first deletion: it was announced, its copy finished, and then it was deleted."""
+    assert not await lived(pair, namespace, None, further=3)
 
 
 @contextlib.asynccontextmanager

@@ -19,8 +19,8 @@ from moving_kit import (
     difference,
     fresh,
     is_untouched,
+    killed_before_the_point,
     killed_past_the_point,
-    lived,
     of,
     secret,
     seen,
@@ -112,7 +112,7 @@ async def test_killed_and_then_hopeless(pair: Pair, source: Client, target: Clie
     namespace = fresh()
     made = await furnished(source, target, namespace)
     before = await seen(source, only=namespace), await seen(target, only=namespace)
-    assert not await lived(pair, namespace, 6)
+    await killed_before_the_point(pair, namespace)
     machine = await put(source, capi.machine("young", namespace, cluster="one", owners=[capi.owner(made)]))
     done = await ours.beside(*between(pair), "-n", namespace)
     assert done.code == 1
@@ -125,7 +125,7 @@ async def test_killed_and_then_hopeless(pair: Pair, source: Client, target: Clie
 async def test_copies_outlive_originals_that_others_delete(pair: Pair, source: Client, target: Client, ours):
     namespace = fresh()
     await furnished(source, target, namespace)
-    assert not await lived(pair, namespace, 6)
+    await killed_before_the_point(pair, namespace)
     # Nobody but the one who deletes it knows why: the only copy that is left is not ours to remove.
     secrets = await source.resource("v1", "Secret")
     await source.delete(secrets, "one-ca", namespace=namespace)

@@ -2,7 +2,7 @@
 
 Each copy is created with a note where it came from (`progress`). It loses the note, and its fields go back to their
 owners, right before its original is deleted; Clusters and ClusterClasses, which stay paused until everything is there,
-keep theirs to the end. So a copy without a note is either finished, or was there before.
+and what the source keeps, have theirs to the end. So a copy without a note is either finished, or was there before.
 
 What was there before is not touched until its original is to be deleted: until then a replacement is only rehearsed.
 """
@@ -165,7 +165,7 @@ class Carrier:
         if before.first or (before.whole and not is_first):
             return
         note: Origin | None = None
-        if is_first or node.group_kind in (CLUSTER, CLASS):
+        if is_first or node.is_kept or node.group_kind in (CLUSTER, CLASS):
             note = msgspec.structs.replace(before, whole=True, first=is_first)
         done = await change(
             self.target,

@@ -9,7 +9,7 @@ from typing import Any, cast
 from mooring.api.kinds import Metadata
 from mooring.clusterctl.errors import ClusterctlError
 from mooring.clusterctl.move.discovery import known_kinds, side_by_side
-from mooring.clusterctl.move.graph import CLASS, CLUSTER, SECRET, GroupKind, Node, class_of
+from mooring.clusterctl.move.graph import CLUSTER, SECRET, GroupKind, Node, class_of
 from mooring.clusterctl.move.progress import PAUSED, Origin, Run, origin_in
 from mooring.clusterctl.objects import at, name_of, namespace_of, text_at, texts_at
 from mooring.kube import Bare, Client, Object, Resource, metadata_of
@@ -89,8 +89,8 @@ async def land(target: Client, run: Run, nodes: Sequence[Node], shore: Shore) ->
         for body in (await target.list(kinds[CLUSTER], namespace=namespace)).items:
             landing.add(_cluster(kinds[CLUSTER], body))
             # A class elsewhere is not seen at the source any more, once the last Cluster of it is gone from there.
-            if (named := class_of(body)) is not None and CLASS in kinds:
-                wanted.add((named[0], CLASS))
+            if (named := class_of(body)) is not None:
+                wanted |= {(named[0], kind) for kind in kinds}
     wishes = {
         (kinds[kind], namespace if kinds[kind].namespaced else None) for namespace, kind in wanted if kind != CLUSTER
     }
