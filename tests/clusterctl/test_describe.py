@@ -9,9 +9,11 @@ import re
 import signal
 import sys
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from clusters import cluster, condition, conditions, harbor_machine, install_definitions, machine, put
 from describe_stories import MORE_DEFINITIONS, tell_all
@@ -300,3 +302,19 @@ def test_the_same_tree_whatever_the_order_of_reading() -> None:
         return Seen(root, machines)
 
     assert as_data(grow(seen(0, 1, 2, 3), Options())) == as_data(grow(seen(3, 1, 0, 2), Options()))
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_a_message_does_not_speak_to_the_terminal(old: bool) -> None:
+    """DEVIATION describe-escapes."""
+    from mooring.clusterctl.describe.rendering import as_text
+    from mooring.clusterctl.describe.seen import Seen
+
+    root = cluster("c", "a")
+    root["metadata"]["uid"] = "root"
+    told = condition("Available", "False", message="\x1b]0;owned\x07 and \x9b2J")
+    ready = {**told, "type": "Ready"}
+    root["status"] = conditions(told, ready, old=[ready])
+    text = as_text(grow(Seen(root, []), Options(old=old)), now=datetime(2026, 1, 1, tzinfo=UTC))
+    assert "␛]0;owned" in text
+    assert not set(text) & {"\x1b", "\x9b"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -41,6 +42,9 @@ _WIDEST: Final = 100  # bytes of a message in one line
 _SPACE: Final = re.compile(r"[\t\n\f\r ]+")
 # Python's strip takes a few control characters for spaces, too.
 _BLANKS: Final = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+
+# Messages are anybody's text, and must not speak to the terminal.
+_TAMED: Final = str.maketrans({"\x1b": "␛", "\x9b": "␛["})
 
 Row = Sequence[str]
 
@@ -83,7 +87,7 @@ class _Drawing:
             yield from ((beside, *[""] * 7, line) for line in more)
 
     def _of_conditions(self, prefix: str, node: Node) -> Iterator[Row]:
-        shown = conditions_shown(node)
+        shown = [_tamed(one) for one in conditions_shown(node)]
         for index, one in enumerate(shown):
             place = _below(self._before_conditions(prefix, node), last=index == len(shown) - 1)
             name = self._paint(Colour.GRAY, place) + self._paint(Colour.CYAN, one.type)
@@ -100,6 +104,7 @@ class _Drawing:
     def _said(self, condition: Condition | None, *, negative: bool) -> tuple[str, str, str, str]:
         if condition is None:
             return "", "", "", ""
+        condition = _tamed(condition)
         status = self._paint(_colour(condition.status, negative=negative), condition.status)
         return status, condition.reason, age(condition.since, self._now), wrapped(condition.message)
 
@@ -147,15 +152,20 @@ class _OldDrawing(_Drawing):
     def _of_conditions(self, prefix: str, node: Node) -> Iterator[Row]:
         if node.shown is Shown.NONE:
             return
-        shown = sorted((one for one in node.conditions if one.type != READY), key=lambda one: one.type)
+        shown = sorted((_tamed(one) for one in node.conditions if one.type != READY), key=lambda one: one.type)
         for index, one in enumerate(shown):
             place = _below(self._before_conditions(prefix, node), last=index == len(shown) - 1)
             yield (self._paint(Colour.GRAY, place) + self._paint(Colour.CYAN, one.type), *self._old(one))
 
     def _old(self, one: Condition) -> list[str]:
-        colour = _old_colour(one)
+        one, colour = _tamed(one), _old_colour(one)
         texts = [self._paint(colour, text) for text in (one.status, one.severity, one.reason)]
         return [*texts, age(one.since, self._now), _cut(one.message)]
+
+
+def _tamed(one: Condition) -> Condition:
+    texts = {name: getattr(one, name).translate(_TAMED) for name in ("type", "status", "reason", "message", "severity")}
+    return replace(one, **texts)
 
 
 def _below(prefix: str, *, last: bool) -> str:
