@@ -7,7 +7,7 @@ import re
 import pytest
 
 from mooring.kube import errors
-from mooring.kube.answers import error_from_answer
+from mooring.kube.answers import error_from_answer, warnings_in
 from mooring.kube.errors import KubeError
 
 ANSWERS = [
@@ -79,3 +79,13 @@ def test_the_drawn_tree_is_the_tree():
     kinds = {kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, KubeError)}
     assert {kind.__name__ for kind in kinds} == drawn
     assert all(re.fullmatch(r"[A-Z][A-Za-z]+", kind.reason) for kind in kinds)
+
+
+def test_warnings_come_one_by_one_or_together():
+    headers = [
+        '299 - "first, \\"quoted\\" and \\\\"',
+        '299 agent "second" "Tue, 17 Nov 2026 18:00:00 GMT", 299 - "third"',
+        "110 - x",
+    ]
+    assert warnings_in(headers) == ['first, "quoted" and \\', "second", "third"]
+    assert warnings_in(['199 - "of another sort"']) == []
