@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mooring.clusterctl.applying import Progress, silent
+from mooring.clusterctl.initialising.planning import Shelf
 from mooring.clusterctl.inventory import Installed, Inventory
 from mooring.clusterctl.metadata import contract_for
-from mooring.clusterctl.repository import ProviderRepository, open_repository
+from mooring.clusterctl.repository import ProviderRepository
 from mooring.clusterctl.upgrading.plan import Plan, Releases, newest, plans, releases_for
 from mooring.kube import Client
 
@@ -62,19 +62,13 @@ class Offers:
 
 
 class Repositories:
-    """The repositories of providers, each opened once."""
+    """The repositories of what is installed, each opened once."""
 
     def __init__(self, configuration: Configuration, *, compat: str = "") -> None:
-        self._configuration = configuration
-        self._compat = compat
-        self._open: dict[str, asyncio.Task[ProviderRepository]] = {}
+        self._shelf = Shelf(configuration, compat)
 
     async def of(self, one: Installed) -> ProviderRepository:
-        if one.label not in self._open:
-            provider = self._configuration.provider(one.provider_name, one.type)
-            opening = open_repository(provider, self._configuration, compat=self._compat)
-            self._open[one.label] = asyncio.ensure_future(opening)
-        return await self._open[one.label]
+        return await self._shelf.repository(one.provider_name, one.type)
 
     async def releases(self, installed: Sequence[Installed]) -> list[Releases]:
         """What there is for each of them."""
