@@ -1,7 +1,7 @@
 """Which version each provider can go to: decided from metadata alone, without asking anybody.
 
 The core provider leads: a contract that its metadata offer from its present series on is one that all providers may go
-to. `releases` fetches what is decided on here, `apply` carries a plan out.
+to. `offers` fetches what is decided on here, `deed` carries a plan out.
 """
 
 from __future__ import annotations
