@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import clusters as capi
 import pytest
@@ -29,6 +31,7 @@ from moving_kit import (
 
 from mooring.clusterctl.errors import ClusterctlError
 from mooring.clusterctl.move import Choice, Options, move
+from mooring.clusterctl.move.progress import PAUSED_BY
 from mooring.kube import Client, MergePatch
 
 
@@ -120,6 +123,37 @@ async def test_killed_and_then_hopeless(pair: Pair, source: Client, target: Clie
     await source.delete(await source.resource(machine["apiVersion"], "Machine"), "young", namespace=namespace)
     after = await seen(source, only=namespace), await seen(target, only=namespace)
     assert [difference(*two) for two in zip(before, after, strict=True)] == [[], []]
+
+
+async def test_a_move_that_has_not_ended_keeps_others_away(
+    pair: Pair, source: Client, target: Client, ours, tmp_path: Path
+):
+    """Another choice, files, or another target would tear a cluster apart."""
+    namespace = fresh()
+    made = await furnished(source, target, namespace)
+    await killed_before_the_point(pair, namespace)
+    before = await seen(source, only=namespace), await seen(target, only=namespace)
+    (tmp_path / "files").mkdir()
+    for words in (
+        (*between(pair), "--cluster", "one"),
+        (*of(pair), "--to-directory", str(tmp_path / "files")),
+    ):
+        done = await ours.beside(*words, "-n", namespace)
+        assert done.code == 1
+        assert f"Cluster {namespace}/one is part of another move that has not ended" in done.err
+    after = await seen(source, only=namespace), await seen(target, only=namespace)
+    assert [difference(*two) for two in zip(before, after, strict=True)] == [[], []]
+
+    # As if it had been on its way to another cluster.
+    kind = await source.resource(made["apiVersion"], "Cluster")
+    note = (await source.get(kind, "one", namespace=namespace))["metadata"]["annotations"][PAUSED_BY]
+    elsewhere = re.sub(r"target=[^ \"]+", f"target={uuid4()}", note)
+    assert elsewhere != note
+    patch = MergePatch({"metadata": {"annotations": {PAUSED_BY: elsewhere}}})
+    await source.patch(kind, "one", patch, namespace=namespace)
+    done = await ours.beside(*between(pair), "-n", namespace)
+    assert done.code == 1
+    assert "another move that has not ended" in done.err
 
 
 async def test_copies_outlive_originals_that_others_delete(pair: Pair, source: Client, target: Client, ours):

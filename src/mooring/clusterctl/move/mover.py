@@ -65,8 +65,10 @@ async def plan(source: Client, options: Options, tell: Tell = silent) -> Report:
 
 async def move(source: Client, target: Client, options: Options, tell: Tell = silent) -> Report:
     """Move what was chosen from one management cluster to another."""
-    run = Run(await identity_of(source), options.choice.words)
-    if await identity_of(target) == run.source:
+    here, there = await identity_of(source), await identity_of(target)
+    # With the target in its words, a move that was killed is not gone on with to somewhere else.
+    run = Run(here, f"{options.choice.words} target={there}")
+    if here == there:
         raise ClusterctlError("source and target are the same cluster: name another one with --to-kubeconfig")
     for client in (source, target):
         await Inventory(client).check_contract()
