@@ -38,7 +38,9 @@ async def may(kubeconfig, resource):
 
 def made(mooring, word, kubeconfig):
     """A word of the Makefile, on a landscape of the test's own."""
-    environment = {**os.environ, "MOORING_DIR": str(mooring.parent), "MOORING_LANDSCAPE": mooring.name}
+    # What the tests themselves were made with, such as ARGS, is not meant for it.
+    outside = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "ARGS", "LONG")}
+    environment = {**outside, "MOORING_DIR": str(mooring.parent), "MOORING_LANDSCAPE": mooring.name}
     ended = subprocess.run(
         ["make", "--no-print-directory", "-C", str(ROOT), word, f"MINE={kubeconfig}"],
         env=environment,

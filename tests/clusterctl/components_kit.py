@@ -19,7 +19,7 @@ from repository_kit import metadata
 from mooring.clusterctl.providers import ProviderType
 
 if TYPE_CHECKING:
-    from conftest import Ended, Runner
+    from runners import Ended, Runner
 
 NAMED = "infrastructure-shipyard"
 HOME = "shipyard-system"

@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 
 from releases import infrastructure, write_config, write_repository
-
-from conftest import Ended
+from runners import Ended
 
 HEAD = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata:\n  name: ${CLUSTER_NAME}\n"
 TEMPLATE = f"""

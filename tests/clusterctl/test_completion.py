@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from runners import plain_environment
 
-from conftest import plain_environment
 from mooring.cli.clusterctl.completing import candidates
 from mooring.cli.clusterctl.completion import SCRIPTS
 from mooring.cli.clusterctl.main import root

@@ -18,8 +18,8 @@ import yaml
 from clusters import cluster, condition, conditions, harbor_machine, install_definitions, machine, put
 from describe_stories import MORE_DEFINITIONS, tell_all
 from random_fleets import Fleet
+from runners import Management, Runner, plain_environment
 
-from conftest import Management, Runner, plain_environment
 from mooring.clusterctl.describe import Discovery, Options, grow
 from mooring.clusterctl.describe.asdata import as_data
 from mooring.kube import Client, MergePatch

@@ -7,9 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from runners import Runner
 from templates_kit import FLAVORS, IN_HARBOUR, LISTED, MANY, ODD, TEMPLATE, of_class, outcome, write_templates
-
-from conftest import Runner
 
 Case = tuple[Sequence[str], Mapping[str, str]]
 

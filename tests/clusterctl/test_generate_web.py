@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from hosts import NOT_FOUND, Asked, Reply, StandIn
 from internet import Internet
+from runners import Runner
 from templates_kit import TEMPLATE, outcome
-
-from conftest import Runner
 
 API = "/repos/yard/provider"
 HOSTS = ("github.com", "api.github.com", "templates.example.com")

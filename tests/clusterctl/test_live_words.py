@@ -24,9 +24,9 @@ from clusters import (
     put,
 )
 from releases import Release, definition, infrastructure, write_repository
+from runners import Runner
 from twins import Plane, planes
 
-from conftest import Runner
 from mooring.cli.clusterctl.completing import candidates
 from mooring.cli.clusterctl.main import root
 from mooring.kube import Client, Object, load_connection

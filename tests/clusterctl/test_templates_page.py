@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from conftest import Runner
+from runners import Runner
+
 from mooring.clusterctl.variables import process
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/clusterctl-templates.md").read_text()

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from runners import Runner
 
-from conftest import Runner
 from mooring.clusterctl import yamls
 from mooring.clusterctl.yamls import YamlError, documents, dump, load
 

@@ -28,7 +28,7 @@ from mooring.kube.definitions import install
 from mooring.testing.managers import until
 
 if TYPE_CHECKING:
-    from conftest import Ended, Management, Runner
+    from runners import Ended, Management, Runner
 
 NAMESPACES = untyped(plural="namespaces", kind="Namespace", namespaced=False)
 PROBE = "cert-manager-test"

@@ -5,9 +5,11 @@ The same on either ground.
 
 from __future__ import annotations
 
+import contextlib
+
 from mooring.api.providers import ClusterProvider, ProviderRights
 from mooring.providers.deployment.contract import Command, cluster_name_of, name_of
-from mooring.providers.deployment.grounds import Home
+from mooring.providers.deployment.grounds import Home, Unfit
 from mooring.providers.deployment.objects import access, account
 from mooring.providers.deployment.placing import (
     ACCOUNTS,
@@ -47,7 +49,8 @@ async def grant_first(placing: Placing, provider: ClusterProvider, home: Home, r
     await grant(placing, provider, home, Command.INIT, rights)
     working = placing.there(account(provider, home, Command.RUN))
     if working is not None and is_of(working, provider):
-        await grant(placing, provider, home, Command.RUN, rights)
+        with contextlib.suppress(Unfit):  # what cannot be given is told when its turn comes; the rest is taken by then
+            await grant(placing, provider, home, Command.RUN, rights)
 
 
 async def withdraw(placing: Placing, provider: ClusterProvider) -> None:
