@@ -104,7 +104,12 @@ def _rules(schema: Any) -> Iterator[dict[str, Any]]:
 def main(arguments: list[str]) -> int:
     """Write all generated files of the project, or with ``--check`` tell which are not current."""
     check, root = "--check" in arguments, Path(arguments[-1])
-    texts = {"cli.md": page(), "api.md": api_page(), "clusterctl.md": clusterctl_page(), "clusterctl-lint.md": lint_page()}
+    texts = {
+        "cli.md": page(),
+        "api.md": api_page(),
+        "clusterctl.md": clusterctl_page(),
+        "clusterctl-lint.md": lint_page(),
+    }
     pages = {root / "docs/reference" / name: text for name, text in texts.items()}
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text() != text]
     stale += [root / "crds" / name for name in crds.stale(root / "crds")]

@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 
 from mooring.api.providers import ClusterProvider, ProviderRights
-from mooring.providers.deployment.contract import Command, cluster_name_of, name_of
-from mooring.providers.deployment.grounds import Home, Unfit
+from mooring.providers.deployment.contract import Command, Unfit, cluster_name_of, name_of
+from mooring.providers.deployment.grounds import Home
 from mooring.providers.deployment.objects import access, account
 from mooring.providers.deployment.placing import (
     ACCOUNTS,
