@@ -15,7 +15,7 @@ from mooring.entry.opening import make, mend, parts_of
 from mooring.kube import Client, connection_from_document
 
 LONG = bool(os.environ.get("MOORING_LONG_RUN"))
-EXAMPLES = 200 if LONG else 12
+EXAMPLES = 100 if LONG else 12  # of two sets of rights each
 # So many of all questions, drawn anew each time: of the door when it is made, and changed. A long run asks all of them.
 ASKED = (60, 140)
 # Nothing may be done where a door was closed.
