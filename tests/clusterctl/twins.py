@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 NAMESPACES = untyped(plural="namespaces", kind="Namespace", namespaced=False)
 PROBE = "cert-manager-test"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _OF_THE_SERVER = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
 Plane = tuple[ControlPlane, Path]  # and a kubeconfig of an administrator
 
@@ -77,6 +78,8 @@ def _is_ours(obj: Object) -> bool:
     if kind_of(obj) == "Namespace":
         return name_of(obj) not in _OF_THE_SERVER
     if not {PROVIDER_LABEL, CORE_LABEL}.isdisjoint(texts_at(obj, "labels")):
+        return True
+    if LAST_APPLIED in texts_at(obj, "annotations"):
         return True
     return kind_of(obj) == "CustomResourceDefinition" and not name_of(obj).endswith(".cert-manager.io")
 

@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mooring.kube import connection_from_document
+from mooring.api.clusters import ClusterProfile
+from mooring.kube import connection_from_document, typed
 from mooring.providers.registry import BrokenProvider, NoSuchProvider
 from mooring.testing.builders import NAMESPACES, namespace_object
 from mooring.testing.conformance import (
@@ -80,6 +81,9 @@ async def test_a_provider_that_runs_already(there, own_kube, tmp_path):
         assert await instance.ask_to_stop() == 0
         await accounts.clear()
         await own_kube.delete(NAMESPACES, name)
+        await own_kube.delete(
+            typed(ClusterProfile), f"test.{name}"
+        )  # which it publishes as long as it runs, and leaves
     assert report.named(Outcome.FAILED) == []
     assert set(report.named(Outcome.SKIPPED)) == {one.id for one in all_checks() if one.starts}
     assert "not ours to start" in report.of("restart.adopts").why

@@ -164,7 +164,11 @@ class Etcd:
             return await self._prober().is_well("/health?exclude=NOSPACE")
 
     def close(self) -> None:
-        """Let go of the connection. etcd lives on."""
+        """Let go of the connection, and of the event loop that it was made in. etcd lives on."""
+        self._one_at_a_time = asyncio.Lock()
+        self._hang_up()
+
+    def _hang_up(self) -> None:
         if self._kept is not None:
             self._kept.close()
             self._kept = None
@@ -248,7 +252,7 @@ class Etcd:
     def _prober(self) -> Prober:
         port = self.ports.client
         if self._kept is None or self._kept.port != port:
-            self.close()
+            self._hang_up()
             pki = self.directory / "pki"
             nameless = ClientCertificate(
                 certificate=read_private(pki / "nameless.crt"), key=read_private(pki / "nameless.key")
