@@ -80,8 +80,8 @@ async def test_a_module_proxy_that_knows_nothing_is_no_hindrance(tmp_path):
         assert host.api_calls == ["/api/v3/repos/yard/provider/releases"]
 
 
-async def test_nobody_is_told_the_names_of_private_repositories(tmp_path):
-    """The public module proxy is asked only about github.com."""
+async def test_nobody_is_told_what_is_installed_unless_that_is_wanted(tmp_path):
+    """No module proxy is asked that nobody has named (DEVIATION goproxy-unset)."""
     with GitHubStandIn("yard/provider", releases("v1.0.0")) as host:
         await on_github(host, tmp_path, GOPROXY="")
         assert host.paths == host.api_calls

@@ -13,6 +13,7 @@ from repository_kit import COMPONENTS, components, files_of, metadata
 
 OURS, LATER, OLDER = (1, 0, "v1beta2"), (1, 1, "v1beta3"), (0, 9, "v1beta1")
 MODULE = "github.com/yard/provider"
+MODULES = "modules.example.com"  # a Go module proxy
 TEMPLATE = {"cluster-template.yaml": "apiVersion: v1\nkind: Note\nmetadata: {name: mine}\n"}
 
 
@@ -84,7 +85,7 @@ def asked(judge, ours, tmp_path):
         config.write_text(
             yaml.safe_dump({"providers": [{"name": "shipyard", "type": "InfrastructureProvider", "url": url}]})
         )
-        given = {**internet.environ, "GOPROXY": "" if case.tags else "off", **environ}
+        given = {**internet.environ, "GOPROXY": f"https://{MODULES}" if case.tags else "off", **environ}
         return Told(*(one(*case.words, case.named, config=config, **given) for one in (judge, ours)))
 
     return ask
@@ -93,7 +94,7 @@ def asked(judge, ours, tmp_path):
 def test_github_is_read_as_the_judge_reads_it(asked, tmp_path):
     codes, differences = set(), []
     with GitHubStandIn("yard/provider", {}, page=2, api="") as github, GoProxyStandIn({}) as proxy:
-        hosts = {"github.com": github, "api.github.com": github, "proxy.golang.org": proxy}
+        hosts = {"github.com": github, "api.github.com": github, MODULES: proxy}
         with Internet(tmp_path, hosts) as internet:
             for about, case in GITHUB.items():
                 github.releases, proxy.lists = case.releases, {MODULE: case.tags}
@@ -112,7 +113,7 @@ def test_tags_beyond_v1_without_a_module_count(asked, tmp_path):
         tags=["v1.0.0", "v2.0.0+incompatible"],
     )
     with GitHubStandIn("yard/provider", case.releases, api="") as github, GoProxyStandIn({MODULE: case.tags}) as proxy:
-        hosts = {"github.com": github, "api.github.com": github, "proxy.golang.org": proxy}
+        hosts = {"github.com": github, "api.github.com": github, MODULES: proxy}
         with Internet(tmp_path, hosts) as internet:
             url = f"https://github.com/yard/provider/releases/latest/{COMPONENTS}"
             told = asked(case, url, internet)
@@ -120,6 +121,20 @@ def test_tags_beyond_v1_without_a_module_count(asked, tmp_path):
     assert told.judge.code == 1
     assert told.ours.documents == through_api.ours.documents == through_api.judge.documents
     assert "v2.0.0" in told.ours.out
+
+
+def test_without_a_module_proxy_only_versions_are_asked_of_the_api(asked, ours, tmp_path):
+    """DEVIATION goproxy-unset: the judge would ask one that is not in this internet, and a minute later do the same."""
+    github, case = GitHubStandIn("yard/provider", released("v1.0.0", "v1.0.1"), api=""), Case({})
+    with github, Internet(tmp_path, {"github.com": github, "api.github.com": github}) as internet:
+        told = asked(case, f"https://github.com/yard/provider/releases/latest/{COMPONENTS}", internet, GOPROXY="off")
+        before = len(github.paths)
+        unset = {**internet.environ, "GOPROXY": ""}
+        ended = ours(*case.words, case.named, config=tmp_path / "clusterctl.yaml", **unset)
+    assert (ended.code, ended.documents) == (told.judge.code, told.judge.documents)
+    assert ended.code == 0, ended.err
+    by_api = [path for path in github.paths[before:] if "/releases/download/" not in path]
+    assert by_api == ["/repos/yard/provider/releases"]
 
 
 def test_a_token_is_sent_to_github_as_the_judge_sends_it(asked, tmp_path):

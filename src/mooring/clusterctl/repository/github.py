@@ -1,7 +1,8 @@
 """Repositories on GitHub: ``https://github.com/{owner}/{repository}/releases/{latest|tag}/{components.yaml}``.
 
-Versions are asked of the Go module proxy first and files are downloaded plainly first, because neither counts against
-GitHub's rate limit; the API is what remains if that does not answer, or if GOPROXY is ``off`` or ``direct``.
+Versions are asked of the Go module proxy that GOPROXY names, and files are downloaded plainly first, because neither
+counts against GitHub's rate limit; the API is what remains if that does not answer, or if GOPROXY is ``off`` or
+``direct``.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ class GitHubServer:
     api: str
     token: str
     go_proxy: GoProxy | None
+    plainly: bool  # files may be downloaded as a browser would
 
 
 class GitHubSource:
@@ -81,7 +83,7 @@ class GitHubSource:
 
     async def file(self, version: str, name: str) -> bytes:
         checked_version(version), checked_name(name)
-        if self._server.go_proxy is not None and (content := await self._downloaded(version, name)) is not None:
+        if self._server.plainly and (content := await self._downloaded(version, name)) is not None:
             return content
         release = await self._release(version)
         assets = {asset.name: asset.id for asset in release.assets or []}
@@ -159,8 +161,8 @@ def _rate_limit_told(answer: Answer, *, what: str, has_token: bool) -> str:
         else "set GITHUB_TOKEN to a token (any will do: it allows 5,000 calls an hour instead of 60), or wait"
     )
     return (
-        f"GitHub's rate limit is used up, so that {what} cannot be had {until}: {remedy}; or leave GOPROXY unset, so "
-        f"that versions come from the Go module proxy; or name a version in the provider's url; or keep a "
+        f"GitHub's rate limit is used up, so that {what} cannot be had {until}: {remedy}; or name a Go module proxy in "
+        f"GOPROXY, so that versions come from there; or name a version in the provider's url; or keep a "
         f"local repository"
     )
 

@@ -1,4 +1,7 @@
-"""Versions through the Go module proxy: it lists the tags of every repository on GitHub, and limits nobody."""
+"""Versions through a Go module proxy: it lists the tags of every repository on GitHub, and limits nobody.
+
+Only one that GOPROXY names is asked: what somebody installs is nobody else's business.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,14 @@ from mooring.clusterctl.repository.addresses import is_loopback
 from mooring.clusterctl.repository.http import Fetcher, Unreachable
 from mooring.clusterctl.semver import Version
 
-PUBLIC_PROXY: Final = "https://proxy.golang.org"
 _MAJORS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class GoProxy:
-    """A proxy, and whether the user has named it: private names are told to nobody else."""
+    """A proxy that the user has named."""
 
     url: str
-    named: bool
 
     async def versions(self, module: str, fetcher: Fetcher) -> list[str]:
         """All versions of a module, oldest first; nothing if the proxy cannot tell."""
@@ -38,9 +39,7 @@ class GoProxy:
 
 
 def chosen_proxy(goproxy: str) -> GoProxy | None:
-    """The first proxy that the variable GOPROXY names; None for ``off`` and ``direct``."""
-    if not goproxy:
-        return GoProxy(PUBLIC_PROXY, named=False)
+    """The first proxy that the variable GOPROXY names; None for ``off`` and ``direct``, and if it names none."""
     for word in goproxy.replace("|", ",").split(","):
         word = word.strip()
         if word in ("off", "direct"):
@@ -50,7 +49,7 @@ def chosen_proxy(goproxy: str) -> GoProxy | None:
             scheme, _, host = url.partition("://")
             host = host.partition("/")[0]
             usable = scheme == "https" or (scheme == "http" and is_loopback(host))
-            return GoProxy(url.rstrip("/"), named=True) if usable and host else None
+            return GoProxy(url.rstrip("/")) if usable and host else None
     return None
 
 

@@ -95,9 +95,12 @@ def _github_server(url: str, configuration: Configuration) -> GitHubServer:
     from mooring.clusterctl.repository.github import GITHUB, GITHUB_API, GitHubServer
     from mooring.clusterctl.repository.goproxy import chosen_proxy
 
-    proxy = chosen_proxy(configuration.environ.get("GOPROXY", ""))
-    if url == GITHUB:
-        return GitHubServer(url=url, api=GITHUB_API, token=configuration.github_token, go_proxy=proxy)
-    # The names of one's own repositories are told only to a proxy that was named on purpose.
-    own_proxy = proxy if proxy and proxy.named else None
-    return GitHubServer(url=url, api=f"{url}/api/v3", token=configuration.github_token, go_proxy=own_proxy)
+    variable = configuration.environ.get("GOPROXY", "")
+    proxy, public = chosen_proxy(variable), url == GITHUB
+    return GitHubServer(
+        url=url,
+        api=GITHUB_API if public else f"{url}/api/v3",
+        token=configuration.github_token,
+        go_proxy=proxy,
+        plainly=proxy is not None or (public and not variable),
+    )
