@@ -7,7 +7,6 @@ import contextlib
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
-from unittest import mock
 
 import pytest
 import yaml
@@ -134,10 +133,3 @@ async def source(pair: Pair) -> AsyncIterator[Client]:
 async def target(pair: Pair) -> AsyncIterator[Client]:
     async with Client(pair.target.connection) as client:
         yield client
-
-
-@pytest.fixture
-def no_network() -> Iterator[None]:
-    """For what must not need any."""
-    with mock.patch("socket.socket.connect", side_effect=AssertionError("nothing is to be asked")):
-        yield

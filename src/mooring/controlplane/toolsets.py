@@ -219,19 +219,24 @@ def _cluster_api_stamps(package: str) -> tuple[Stamp, ...]:
     return tuple(Stamp(f"{package}.{variable}", value) for variable, value in values.items())
 
 
+def _clusterctl(*, stamped: str) -> Tool:
+    """The program, and the package that it keeps its version in."""
+    return Tool(
+        name="clusterctl",
+        package=f"{_CLUSTER_API}/cmd/clusterctl",
+        module=_CLUSTER_API,
+        stamps=_cluster_api_stamps(stamped),
+        version_arguments=("version",),
+    )
+
+
 # Cluster API's own programs. Nothing that Mooring does needs them: tests hold ours against them.
 CLUSTER_API = Toolset(
     name="cluster-api",
     recipe_directory=tools_directory() / "capi",
     module=_CLUSTER_API,
     tools=(
-        Tool(
-            name="clusterctl",
-            package=f"{_CLUSTER_API}/cmd/clusterctl",
-            module=_CLUSTER_API,
-            stamps=_cluster_api_stamps(f"{_CLUSTER_API}/version"),
-            version_arguments=("version",),
-        ),
+        _clusterctl(stamped=f"{_CLUSTER_API}/version"),
         Tool(
             name="core",
             package=f"{_CLUSTER_API}/core",
@@ -249,14 +254,6 @@ CLUSTER_API_V1ALPHA3 = Toolset(
     name="cluster-api-v1alpha3",
     recipe_directory=tools_directory() / "capi-v1alpha3",
     module=_CLUSTER_API,
-    tools=(
-        Tool(
-            name="clusterctl",
-            package=f"{_CLUSTER_API}/cmd/clusterctl",
-            module=_CLUSTER_API,
-            stamps=_cluster_api_stamps(f"{_CLUSTER_API}/cmd/version"),
-            version_arguments=("version",),
-        ),
-    ),
+    tools=(_clusterctl(stamped=f"{_CLUSTER_API}/cmd/version"),),
 )
 TOOLSETS = {one.name: one for one in (KUBERNETES, CLUSTER_API, CLUSTER_API_V1ALPHA3)}
